@@ -1,0 +1,2 @@
+//! Wires nothing but the command line.
+fn main() {}
