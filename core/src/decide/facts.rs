@@ -1,0 +1,172 @@
+use std::collections::BTreeMap;
+
+use crate::domain::{GuardLabel, McmContainers, ProjectId, Provider, ProviderId};
+
+/// What is known of one namespace of the seed, reduced to what decides.
+///
+/// Names are the keys; everything else of the objects is forgotten on arrival. Of the `cloudprovider` Secret only the
+/// project is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NamespaceFacts {
+    /// The Namespace itself, when it exists.
+    pub namespace: Option<NamespaceLabels>,
+    /// The `MachineMigration` named `openstack-to-stackit`, when it exists.
+    pub migration: Option<MigrationFacts>,
+    /// MachineClasses: the provider of each.
+    pub classes: BTreeMap<Box<str>, Provider>,
+    /// Machines.
+    pub machines: BTreeMap<Box<str>, MachineFacts>,
+    /// MachineDeployments: the MachineClass that each one's template names.
+    pub machine_deployments: BTreeMap<Box<str>, Box<str>>,
+    /// The pod template of the Deployment `machine-controller-manager`, when it exists.
+    pub mcm_deployment: Option<McmContainers>,
+    /// Pods with the label `role: machine-controller-manager`.
+    pub mcm_pods: BTreeMap<Box<str>, McmPodFacts>,
+    /// The project of the Secret `cloudprovider`; none when the Secret is absent or does not hold a plain UUID.
+    pub project: Option<ProjectId>,
+    /// Workers; a shoot has one.
+    pub workers: BTreeMap<Box<str>, WorkerFacts>,
+    /// The Cluster of the namespace's name.
+    pub cluster: Option<ClusterFacts>,
+}
+
+/// The Namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NamespaceLabels {
+    /// The label `mcm-migration.stackit.cloud/guard`.
+    pub guard: Option<GuardLabel>,
+    /// Whether it is being deleted.
+    pub terminating: bool,
+}
+
+/// A `MachineMigration`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MigrationFacts {
+    /// `spec.paused`
+    pub paused: bool,
+    /// Condition `Armed` is true.
+    pub armed: bool,
+    /// Condition `Labelled` is true.
+    pub labelled: bool,
+}
+
+/// A Machine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MachineFacts {
+    /// `spec.providerID`; empty when it has none.
+    pub provider_id: Box<str>,
+    /// `spec.class.name`; empty when it names none.
+    pub class: Box<str>,
+    /// The marker `stackit.cloud/machine-should-be-migrated` is set.
+    pub marked: bool,
+    /// `stackit.cloud/migrated-machine` is set.
+    pub migrated: bool,
+    /// `mcm-migration.stackit.cloud/settled` is there.
+    pub settled: bool,
+    /// `mcm-migration.stackit.cloud/exception` is there.
+    pub exception: bool,
+    /// It is being deleted.
+    pub terminating: bool,
+}
+
+impl MachineFacts {
+    /// Whether its provider ID begins with `openstack:`.
+    #[must_use]
+    pub fn is_legacy(&self) -> bool {
+        ProviderId::of(&self.provider_id).is_legacy()
+    }
+}
+
+/// A pod of the machine-controller-manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct McmPodFacts {
+    /// Its containers.
+    pub containers: McmContainers,
+    /// Its phase is Succeeded or Failed: nothing runs in it any more. A terminating pod is not ended.
+    pub ended: bool,
+}
+
+/// A Worker.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WorkerFacts {
+    /// `spec.type` is `stackit`.
+    pub is_stackit: bool,
+    /// The annotation `gardener.cloud/operation`; empty when there is none.
+    pub operation: Box<str>,
+    /// `status.lastOperation`.
+    pub last_operation: LastOperationFacts,
+    /// `stackit.cloud/machine-controller-manager-migrated` is set.
+    pub marked: bool,
+    /// It is being deleted.
+    pub terminating: bool,
+    /// `status.machineDeployments[].name`.
+    pub wanted_machine_deployments: Vec<Box<str>>,
+}
+
+/// A `lastOperation` of a Worker or a Shoot; empty strings where there is none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LastOperationFacts {
+    /// `type`: `Create`, `Reconcile`, `Delete`, `Migrate`, `Restore`.
+    pub type_: Box<str>,
+    /// `state`: `Processing`, `Succeeded`, `Error`, `Failed`, `Pending`, `Aborted`.
+    pub state: Box<str>,
+}
+
+/// A Cluster: whose the shoot is. Empty strings where a member is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClusterFacts {
+    /// `spec.seed.metadata.name`
+    pub seed: Box<str>,
+    /// `spec.shoot.spec.seedName`
+    pub shoot_spec_seed: Box<str>,
+    /// `spec.shoot.status.seedName`
+    pub shoot_status_seed: Box<str>,
+    /// `spec.shoot.status.lastOperation`
+    pub shoot_last_operation: LastOperationFacts,
+    /// It is being deleted.
+    pub terminating: bool,
+}
+
+impl NamespaceFacts {
+    /// The guard's label, when the Namespace exists and carries it.
+    #[must_use]
+    pub fn guard(&self) -> Option<GuardLabel> {
+        self.namespace.as_ref().and_then(|namespace| namespace.guard)
+    }
+
+    /// A MachineClass with the provider `OpenStack`, referred to or not.
+    #[must_use]
+    pub fn openstack_class(&self) -> Option<&str> {
+        self.classes.iter().find(|(_, provider)| **provider == Provider::OpenStack).map(|(name, _)| &**name)
+    }
+
+    /// A MachineClass whose provider is neither `OpenStack` nor `stackit`.
+    #[must_use]
+    pub fn foreign_class(&self) -> Option<&str> {
+        self.classes.iter().find(|(_, provider)| **provider == Provider::Other).map(|(name, _)| &**name)
+    }
+
+    /// Whether at least one MachineClass has the provider `stackit`.
+    #[must_use]
+    pub fn has_stackit_class(&self) -> bool {
+        self.classes.values().any(|provider| *provider == Provider::Stackit)
+    }
+
+    /// A pod that has not ended and has a container of the OpenStack provider.
+    #[must_use]
+    pub fn openstack_mcm_pod(&self) -> Option<&str> {
+        self.mcm_pods.iter().find(|(_, pod)| pod.containers.openstack && !pod.ended).map(|(name, _)| &**name)
+    }
+
+    /// Whether the Deployment's pod template has a container of the OpenStack provider.
+    #[must_use]
+    pub fn openstack_mcm_deployed(&self) -> bool {
+        self.mcm_deployment.is_some_and(|template| template.openstack)
+    }
+
+    /// Whether nothing is known of the namespace any more, so that it may be forgotten.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

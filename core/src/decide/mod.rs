@@ -1,0 +1,20 @@
+//! The decisions: what is known of a namespace, the gate, and the patch that carries an answer.
+
+mod decision;
+mod facts;
+mod gate;
+mod known;
+mod machine;
+mod patch;
+mod worker;
+
+pub use decision::{Because, Decision, Outcome};
+pub use facts::{
+    ClusterFacts, LastOperationFacts, MachineFacts, McmPodFacts, MigrationFacts, NamespaceFacts, NamespaceLabels,
+    WorkerFacts,
+};
+pub use gate::open_for_rewrite;
+pub use known::Known;
+pub use machine::decide_machine;
+pub use patch::{Operation, Patch, Value};
+pub use worker::decide_worker;

@@ -1,0 +1,20 @@
+//! The words: parsed at the edge into types that cannot be wrong, one type a file.
+
+mod guard_label;
+pub mod keys;
+mod legacy_provider_id;
+mod mcm_containers;
+mod provider;
+mod provider_id;
+mod reason;
+mod truth;
+mod uuid;
+
+pub use guard_label::GuardLabel;
+pub use legacy_provider_id::LegacyProviderId;
+pub use mcm_containers::McmContainers;
+pub use provider::Provider;
+pub use provider_id::{ProviderId, StackitProviderId};
+pub use reason::Reason;
+pub use truth::is_true;
+pub use uuid::{InvalidUuid, ProjectId, ServerId};
