@@ -1,1 +1,13 @@
-//! The webhook.
+//! `mcm-migration-webhook`: the shell around [`mcm_migration_core`]. Data flows one way through its rooms.
+//!
+//! | room | holds | knows |
+//! |---|---|---|
+//! | [`world`] | what is known now: caches from an API server or a folder, reduced to domain values, with their age | core |
+//! | [`admission`] | routes, the wire form of answers, audit | core, world |
+//! | [`serving`] | listeners, TLS, certificates, shutdown, the admin listener, metrics | – |
+//! | [`commands`] | one file a subcommand; flags; wiring | all |
+
+pub mod admission;
+pub mod commands;
+pub mod serving;
+pub mod world;

@@ -1,2 +1,7 @@
 //! Wires nothing but the command line.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    mcm_migration_webhook::commands::run(std::env::args_os()).into()
+}

@@ -51,6 +51,7 @@ pub struct MigrationFacts {
 }
 
 /// A Machine.
+#[allow(clippy::struct_excessive_bools, reason = "each is one annotation or stamp of its own; they combine freely")]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MachineFacts {
     /// `spec.providerID`; empty when it has none.

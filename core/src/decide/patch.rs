@@ -54,7 +54,11 @@ impl Patch {
     }
 
     /// Sets annotations, and makes the map for them where it is absent or null (for a patch both are missing).
-    pub(super) fn set_annotations<'v>(&mut self, map: Shape, annotations: impl IntoIterator<Item = (&'v str, &'v str)>) {
+    pub(super) fn set_annotations<'v>(
+        &mut self,
+        map: Shape,
+        annotations: impl IntoIterator<Item = (&'v str, &'v str)>,
+    ) {
         let mut annotations = annotations.into_iter().peekable();
         if annotations.peek().is_none() {
             return;

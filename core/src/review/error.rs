@@ -5,7 +5,9 @@ pub enum ReviewError {
     #[error("the body is not JSON: {0}; send an AdmissionReview of admission.k8s.io/v1")]
     Json(#[from] serde_json::Error),
     /// It is JSON and not a review of the registered version.
-    #[error("the body is not an AdmissionReview of admission.k8s.io/v1; register the webhook with admissionReviewVersions: [v1]")]
+    #[error(
+        "the body is not an AdmissionReview of admission.k8s.io/v1; register the webhook with admissionReviewVersions: [v1]"
+    )]
     NotAReview,
     /// `request` is absent, null or not an object.
     #[error("the AdmissionReview has no request; send one with `request`")]

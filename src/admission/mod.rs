@@ -1,0 +1,1 @@
+//! Routes, the wire form of answers, audit.

@@ -1,0 +1,75 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+/// Which API server to speak to: found as kubectl finds it.
+#[derive(Debug, Clone, Args)]
+pub struct ClusterFlags {
+    /// Kubeconfig file; without it KUBECONFIG, then ~/.kube/config, then the service account of the pod.
+    #[arg(long, value_name = "FILE", env = "MCM_MIGRATION_KUBECONFIG")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Context of the kubeconfig; without it the current one.
+    #[arg(long, value_name = "NAME", env = "MCM_MIGRATION_CONTEXT")]
+    pub context: Option<String>,
+}
+
+/// Why no client could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// A file was named and cannot be used.
+    #[error("cannot use the kubeconfig {file}: {source}; check the file named by --kubeconfig and its current context")]
+    Kubeconfig {
+        /// The file.
+        file: PathBuf,
+        /// What was wrong.
+        source: kube::config::KubeconfigError,
+    },
+    /// Nothing was found.
+    #[error(
+        "no API server found: {0}; name a kubeconfig with --kubeconfig or KUBECONFIG, or run it in a pod with a service account"
+    )]
+    NotFound(#[from] kube::config::InferConfigError),
+    /// A context was asked for and the default kubeconfig cannot be used.
+    #[error("cannot use the context {context}: {source}; `kubectl config get-contexts` lists them")]
+    Context {
+        /// The context.
+        context: String,
+        /// What was wrong.
+        source: kube::config::KubeconfigError,
+    },
+    /// The client could not be built from what was found.
+    #[error("cannot make a client for the API server: {0}; check the certificates and keys of the kubeconfig")]
+    Client(#[from] kube::Error),
+}
+
+impl ClusterFlags {
+    /// The configuration that the flags lead to.
+    ///
+    /// # Errors
+    /// [`ClusterError`], which says what to correct.
+    pub async fn config(&self) -> Result<kube::Config, ClusterError> {
+        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        match (&self.kubeconfig, &self.context) {
+            (Some(file), _) => {
+                let broken = |source| ClusterError::Kubeconfig { file: file.clone(), source };
+                let kubeconfig = Kubeconfig::read_from(file).map_err(broken)?;
+                kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(broken)
+            }
+            (None, Some(context)) => kube::Config::from_kubeconfig(&options)
+                .await
+                .map_err(|source| ClusterError::Context { context: context.clone(), source }),
+            (None, None) => Ok(kube::Config::infer().await?),
+        }
+    }
+
+    /// A client of its own connections for the API server that the flags lead to.
+    ///
+    /// # Errors
+    /// [`ClusterError`], which says what to correct.
+    pub async fn client(&self) -> Result<Client, ClusterError> {
+        Ok(Client::try_from(self.config().await?)?)
+    }
+}

@@ -1,0 +1,68 @@
+//! The command line: one file a subcommand, and the wiring of the rooms.
+
+mod arm;
+mod certs;
+mod cluster;
+mod exit;
+mod review;
+mod serve;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+pub use cluster::{ClusterError, ClusterFlags};
+pub use exit::Exit;
+
+/// Moves Gardener shoots from the OpenStack to the STACKIT machine-controller-manager provider without replacing a node.
+///
+/// Exit codes: 0 done; 1 failed; 2 the answer is no; 64 usage or configuration; 75 lost the API server, start me again.
+#[derive(Debug, Parser)]
+#[command(name = "mcm-migration-webhook", version, propagate_version = true)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Answer the API server's admission calls.
+    Serve(serve::ServeFlags),
+    /// Evaluate one AdmissionReview or one object offline, and print the decision.
+    Review(review::ReviewFlags),
+    /// Close and prove the guard of shoots, and arm them.
+    Arm(arm::ArmFlags),
+    /// Make a development CA and a serving certificate.
+    Certs(certs::CertsFlags),
+}
+
+/// Runs the command line `arguments` (the program's name first) to its end.
+#[must_use]
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let command_line = match CommandLine::try_parse_from(arguments) {
+        Ok(command_line) => command_line,
+        Err(error) => {
+            let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            // Nobody is left to tell when even this cannot be printed.
+            drop(error.print());
+            return if asked_for { Exit::Done } else { Exit::Usage };
+        }
+    };
+    // The provider of cryptography is one for the process; a second call finds it installed.
+    drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
+    match command_line.command {
+        Command::Serve(flags) => serve::run(flags),
+        Command::Review(flags) => review::run(&flags),
+        Command::Arm(flags) => arm::run(flags),
+        Command::Certs(flags) => certs::run(&flags),
+    }
+}
+
+/// Ends a command with one sentence on standard error.
+fn fail(exit: Exit, error: &dyn std::fmt::Display) -> Exit {
+    // Nobody is left to tell when standard error is gone.
+    drop(writeln!(std::io::stderr(), "mcm-migration-webhook: {error}"));
+    exit
+}

@@ -1,0 +1,1 @@
+//! Listeners, TLS, certificates, shutdown, the admin listener, metrics.
