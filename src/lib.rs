@@ -7,6 +7,9 @@
 //! | [`serving`] | listeners, TLS, certificates, shutdown, the admin listener, metrics | – |
 //! | [`commands`] | one file a subcommand; flags; wiring | all |
 
+/// The version of this build, as `--version`, the logs and the audit annotations name it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 pub mod admission;
 pub mod commands;
 pub mod serving;

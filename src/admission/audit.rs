@@ -1,0 +1,131 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mcm_migration_core::decide::{Decision, Outcome};
+use mcm_migration_core::review::Request;
+
+use super::Path;
+use super::evaluate::namespace_of;
+use super::held::{HeldLog, Turn};
+use crate::VERSION;
+
+/// The facts of one decision: for the log, and for the API server's own audit log. Never an object's body.
+#[derive(Debug)]
+pub struct Record<'a> {
+    /// The path that was asked.
+    pub path: Path,
+    /// What was asked.
+    pub request: &'a Request<'a>,
+    /// What was decided.
+    pub decision: &'a Decision,
+    /// From the complete body to the decision.
+    pub took: Duration,
+}
+
+impl Record<'_> {
+    /// The name of the object, or what stands for one that is still to be made.
+    fn name(&self) -> String {
+        let metadata = &self.request.object.metadata;
+        [&*self.request.name, metadata.name.text()]
+            .into_iter()
+            .find(|name| !name.is_empty())
+            .map_or_else(|| format!("{}*", metadata.generate_name.text()), str::to_owned)
+    }
+
+    /// `changed`, `held` or `passed`.
+    #[must_use]
+    pub fn outcome(&self) -> &'static str {
+        match self.decision.outcome {
+            Outcome::Changed => "changed",
+            Outcome::Held => "held",
+            Outcome::Passed => "passed",
+        }
+    }
+
+    /// The annotations of the API server's audit event. Keys have no `/`: the API server puts the webhook's name before them.
+    #[must_use]
+    pub fn annotations(&self) -> BTreeMap<&'static str, String> {
+        let decision = self.decision;
+        let mut annotations = BTreeMap::from([
+            ("decision", self.outcome().to_owned()),
+            ("reason", decision.because.reason.name().to_owned()),
+            ("build", VERSION.to_owned()),
+        ]);
+        if !decision.because.subject.is_empty() {
+            annotations.insert("subject", decision.because.subject.clone());
+        }
+        if let Some(id) = &decision.old_id {
+            annotations.insert("old-id", id.clone());
+        }
+        if let Some(id) = &decision.new_id {
+            annotations.insert("new-id", id.to_string());
+        }
+        if !decision.patch.is_empty() {
+            annotations.insert("patch-paths", self.patch_paths());
+        }
+        annotations
+    }
+
+    fn patch_paths(&self) -> String {
+        self.decision.patch.paths().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Writes the record: what changed always, what was held at most once a minute for its namespace and reason, the rest only
+    /// at debug.
+    pub(super) fn write(&self, held: &HeldLog) {
+        let namespace = namespace_of(self.request);
+        let repeated = match self.decision.outcome {
+            Outcome::Changed => 0,
+            Outcome::Passed => return self.write_at_debug(namespace),
+            Outcome::Held => match held.turn(namespace, self.decision.because.reason) {
+                Turn::Speak { repeated } => repeated,
+                Turn::Silent => return self.write_at_debug(namespace),
+            },
+        };
+        // One event, so the fields are the same at both levels; `repeated` is how many equal ones were left out before it.
+        tracing::info!(
+            target: "audit",
+            uid = &*self.request.uid,
+            resource = self.path.resource().1,
+            namespace,
+            name = self.name(),
+            operation = self.request.operation.name(),
+            user = &*self.request.user,
+            dry_run = self.request.dry_run,
+            decision = self.outcome(),
+            reason = self.decision.because.reason.name(),
+            subject = &*self.decision.because.subject,
+            old_id = self.decision.old_id.as_deref(),
+            new_id = self.decision.new_id.map(|id| id.to_string()),
+            patch_paths = self.patch_paths(),
+            repeated,
+            duration_us = micros(self.took),
+            build = VERSION,
+            "admission"
+        );
+    }
+
+    fn write_at_debug(&self, namespace: &str) {
+        tracing::debug!(
+            target: "audit",
+            uid = &*self.request.uid,
+            resource = self.path.resource().1,
+            namespace,
+            name = self.name(),
+            operation = self.request.operation.name(),
+            user = &*self.request.user,
+            dry_run = self.request.dry_run,
+            decision = self.outcome(),
+            reason = self.decision.because.reason.name(),
+            subject = &*self.decision.because.subject,
+            old_id = self.decision.old_id.as_deref(),
+            duration_us = micros(self.took),
+            build = VERSION,
+            "admission"
+        );
+    }
+}
+
+fn micros(took: Duration) -> u64 {
+    u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
+}

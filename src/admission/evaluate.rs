@@ -1,0 +1,64 @@
+use mcm_migration_core::decide::{Because, Decision, Known, decide_machine, decide_worker};
+use mcm_migration_core::domain::Reason;
+use mcm_migration_core::review::Request;
+
+use crate::world::World;
+
+/// What a path answers for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Path {
+    /// `POST /mutate/machine`: `machines` of `machine.sapcloud.io`.
+    Machine,
+    /// `POST /mutate/worker`: `workers` of `extensions.gardener.cloud`.
+    Worker,
+}
+
+impl Path {
+    /// The route.
+    #[must_use]
+    pub fn route(self) -> &'static str {
+        match self {
+            Self::Machine => "/mutate/machine",
+            Self::Worker => "/mutate/worker",
+        }
+    }
+
+    /// The group and the plural of the resource.
+    #[must_use]
+    pub fn resource(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Machine => ("machine.sapcloud.io", "machines"),
+            Self::Worker => ("extensions.gardener.cloud", "workers"),
+        }
+    }
+
+    fn answers_for(self, request: &Request<'_>) -> bool {
+        let (group, resource) = self.resource();
+        request.resource.group == group
+            && request.resource.resource == resource
+            && request.resource.sub_resource.is_empty()
+    }
+
+    fn decide(self, request: &Request<'_>, known: Known<'_>) -> Decision {
+        match self {
+            Self::Machine => decide_machine(request.operation, &request.object, known),
+            Self::Worker => decide_worker(request.operation, &request.object, known),
+        }
+    }
+}
+
+/// The namespace of a request; the object's own where an old API server leaves the request's empty.
+#[must_use]
+pub fn namespace_of<'r>(request: &'r Request<'_>) -> &'r str {
+    if request.namespace.is_empty() { request.object.metadata.namespace.text() } else { &request.namespace }
+}
+
+/// Decides on one request by what is known now. With `dry_run` the program may not change anything.
+#[must_use]
+pub fn evaluate(path: Path, request: &Request<'_>, world: &World, dry_run: bool) -> Decision {
+    if !path.answers_for(request) {
+        return Decision::passed(Because::about(Reason::NotOurObject, &*request.resource.resource));
+    }
+    let decision = world.consult(namespace_of(request), |known| path.decide(request, known));
+    if dry_run { decision.without_patch() } else { decision }
+}
