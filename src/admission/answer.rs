@@ -22,8 +22,8 @@ struct Response<'a> {
     allowed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     patch_type: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "base64_of_json")]
-    patch: Option<&'a Patch>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<Base64OfJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -47,7 +47,7 @@ impl<'a> Answer<'a> {
                 uid,
                 allowed: true,
                 patch_type: patch.map(|_| "JSONPatch"),
-                patch,
+                patch: patch.map(Base64OfJson),
                 warnings,
                 audit_annotations,
             },
@@ -56,7 +56,12 @@ impl<'a> Answer<'a> {
 }
 
 /// The contract's form of a `[]byte`: standard base64 in a string, never a list of numbers.
-fn base64_of_json<S: Serializer>(patch: &Option<&Patch>, serializer: S) -> Result<S::Ok, S::Error> {
-    let json = serde_json::to_vec(patch).map_err(serde::ser::Error::custom)?;
-    serializer.serialize_str(&STANDARD.encode(json))
+#[derive(Debug)]
+struct Base64OfJson<'a>(&'a Patch);
+
+impl Serialize for Base64OfJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json = serde_json::to_vec(self.0).map_err(serde::ser::Error::custom)?;
+        serializer.serialize_str(&STANDARD.encode(json))
+    }
 }

@@ -49,7 +49,7 @@ impl Path {
 
 /// The namespace of a request; the object's own where an old API server leaves the request's empty.
 #[must_use]
-pub fn namespace_of<'r>(request: &'r Request<'_>) -> &'r str {
+pub(super) fn namespace_of<'r>(request: &'r Request<'_>) -> &'r str {
     if request.namespace.is_empty() { request.object.metadata.namespace.text() } else { &request.namespace }
 }
 
