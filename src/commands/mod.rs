@@ -3,7 +3,9 @@
 mod arm;
 mod certs;
 mod cluster;
+mod duration;
 mod exit;
+mod logging;
 mod review;
 mod serve;
 
