@@ -28,6 +28,7 @@ pub struct CommandLine {
     command: Command,
 }
 
+#[allow(clippy::large_enum_variant, reason = "there is one, and it is read once")]
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Answer the API server's admission calls.

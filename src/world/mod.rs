@@ -1,7 +1,18 @@
 //! What is known now: caches filled from an API server or from a folder, reduced to domain values on arrival, with their age.
 
+mod call;
+mod error;
+mod facts;
+pub mod folder;
 mod known_world;
+mod machine_migration;
+mod reduce;
 mod resource;
+mod snapshot;
+pub mod watch;
 
+pub use error::WorldError;
 pub use known_world::World;
+pub use machine_migration::{MachineCounts, MachineMigration, MachineMigrationSpec, MachineMigrationStatus, Phase};
 pub use resource::Resource;
+pub use snapshot::{shoot_namespaces, snapshot};

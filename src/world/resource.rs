@@ -1,5 +1,7 @@
 use std::fmt;
 
+use mcm_migration_core::domain::keys;
+
 /// A resource that is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Resource {
@@ -55,6 +57,37 @@ impl Resource {
             Self::Workers => "workers",
             Self::Clusters => "clusters",
         }
+    }
+
+    /// The path of all its objects, or of those in one namespace.
+    pub(super) fn url(self, namespace: Option<&str>) -> String {
+        let group = match self {
+            Self::Namespaces | Self::Pods | Self::Secrets => "/api/v1",
+            Self::Deployments => "/apis/apps/v1",
+            Self::MachineMigrations => "/apis/mcm-migration.stackit.cloud/v1alpha1",
+            Self::MachineClasses | Self::Machines | Self::MachineDeployments => "/apis/machine.sapcloud.io/v1alpha1",
+            Self::Workers | Self::Clusters => "/apis/extensions.gardener.cloud/v1alpha1",
+        };
+        match namespace {
+            Some(namespace) => format!("{group}/namespaces/{namespace}/{}", self.plural()),
+            None => format!("{group}/{}", self.plural()),
+        }
+    }
+
+    /// Which objects of the resource count at all, by field. For Secrets it is what RBAC asks for as well: with `resourceNames`
+    /// a list over all namespaces is let in only with this selector.
+    pub(super) fn field_selector(self) -> Option<&'static str> {
+        match self {
+            Self::Secrets => Some("metadata.name=cloudprovider"),
+            Self::Deployments => Some("metadata.name=machine-controller-manager"),
+            _ => None,
+        }
+    }
+
+    /// Which objects of the resource count at all, by label.
+    pub(super) fn label_selector(self) -> Option<String> {
+        let (key, value) = keys::MCM_POD_ROLE;
+        (self == Self::Pods).then(|| format!("{key}={value}"))
     }
 }
 
