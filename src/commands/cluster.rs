@@ -1,8 +1,14 @@
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+
+use crate::world::chain;
+
+/// How long the API server may take for its first answer.
+const FIRST_ANSWER: Duration = Duration::from_secs(15);
 
 /// Which API server to speak to: found as kubectl finds it.
 #[derive(Debug, Clone, Args)]
@@ -40,6 +46,14 @@ pub enum ClusterError {
         /// What was wrong.
         source: kube::config::KubeconfigError,
     },
+    /// The API server does not answer.
+    #[error("the API server {url} does not answer: {message}; check the address, and that it can be reached from here")]
+    Unreachable {
+        /// Its address.
+        url: String,
+        /// The client's own words.
+        message: String,
+    },
     /// The client could not be built from what was found.
     #[error("cannot make a client for the API server: {0}; check the certificates and keys of the kubeconfig")]
     Client(#[from] kube::Error),
@@ -71,5 +85,22 @@ impl ClusterFlags {
     /// [`ClusterError`], which says what to correct.
     pub async fn client(&self) -> Result<Client, ClusterError> {
         Ok(Client::try_from(self.config().await?)?)
+    }
+
+    /// As [`Self::client`], after one call that shows that the API server answers at all.
+    ///
+    /// # Errors
+    /// [`ClusterError`], which says what to correct.
+    pub async fn reached_client(&self) -> Result<Client, ClusterError> {
+        let config = self.config().await?;
+        let url = config.cluster_url.to_string();
+        let client = Client::try_from(config)?;
+        let unreachable = |message: String| ClusterError::Unreachable { url, message };
+        match tokio::time::timeout(FIRST_ANSWER, client.apiserver_version()).await {
+            // Any answer of its own will do; what is not permitted shows later, by name.
+            Ok(Ok(_) | Err(kube::Error::Api(_))) => Ok(client),
+            Ok(Err(error)) => Err(unreachable(chain(&error))),
+            Err(_) => Err(unreachable(format!("no answer within {} s", FIRST_ANSWER.as_secs()))),
+        }
     }
 }

@@ -41,7 +41,8 @@ pub(super) struct Failed {
 }
 
 /// An error and its causes in one line: the outermost alone often says only that something failed.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

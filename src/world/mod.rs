@@ -11,6 +11,7 @@ mod resource;
 mod snapshot;
 pub mod watch;
 
+pub use call::chain;
 pub use error::WorldError;
 pub use known_world::World;
 pub use machine_migration::{MachineCounts, MachineMigration, MachineMigrationSpec, MachineMigrationStatus, Phase};
