@@ -20,7 +20,12 @@ impl Background {
     }
 
     pub(crate) fn handle(&self) -> Result<Handle> {
-        Ok(self.0.as_ref().context("the runtime has ended")?.handle().clone())
+        Ok(self
+            .0
+            .as_ref()
+            .context("the runtime has ended")?
+            .handle()
+            .clone())
     }
 }
 

@@ -26,7 +26,8 @@ impl Port {
     pub(crate) fn reserve() -> Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let folder = std::env::temp_dir().join("mcm-migration-rig-ports");
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
         for _ in 0..COUNT {
             let step = NEXT.fetch_add(1, Ordering::Relaxed);
             // Different processes start at different places, so that they seldom meet.
@@ -39,11 +40,19 @@ impl Port {
                 .write(true)
                 .open(&path)
                 .with_context(|| format!("cannot open {}", path.display()))?;
-            if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() && TcpListener::bind((Ipv4Addr::LOCALHOST, number)).is_ok() {
-                return Ok(Self { number, _lock: lock });
+            if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()
+                && TcpListener::bind((Ipv4Addr::LOCALHOST, number)).is_ok()
+            {
+                return Ok(Self {
+                    number,
+                    _lock: lock,
+                });
             }
         }
-        bail!("no free loopback port between {FIRST} and {}", FIRST + COUNT)
+        bail!(
+            "no free loopback port between {FIRST} and {}",
+            FIRST + COUNT
+        )
     }
 
     /// Its number.
