@@ -18,8 +18,10 @@ pub mod certs;
 mod go_build;
 pub mod kubeconfig;
 pub mod kubectl;
+pub mod objects;
 mod ports;
 pub mod process;
+pub mod product;
 pub mod prometheus;
 mod store;
 mod undertaker;
@@ -28,6 +30,7 @@ pub mod wait;
 pub use api_server::{ApiServer, ApiServerOptions};
 pub use assets::Assets;
 pub use kubectl::Output;
+pub use product::Product;
 pub use wait::until;
 
 /// Installs the process-wide TLS provider; every client of this crate calls it first, and calling it again does nothing.
