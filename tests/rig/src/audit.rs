@@ -1,0 +1,45 @@
+//! The audit log of the API server.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+/// The policy the rig's API servers log by.
+pub(crate) const POLICY: &str = include_str!("audit-policy.yaml");
+
+/// All events (`audit.k8s.io/v1`) in the log so far. A line that is being written is left out.
+pub(crate) fn read(log: &Path) -> Result<Vec<Value>> {
+    let text = match std::fs::read_to_string(log) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", log.display())),
+    };
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole
+        .lines()
+        .map(|line| serde_json::from_str(line).context("a line of the audit log is no JSON"))
+        .collect()
+}
+
+/// The annotations of an event whose key begins with `prefix`, such as `failed-open.mutation.webhook.admission.k8s.io/`.
+pub fn annotations<'a>(
+    event: &'a Value,
+    prefix: &'a str,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    event
+        .get("annotations")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .filter(move |(key, _)| key.starts_with(prefix))
+        .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+}
+
+/// The events that say that a mutating or validating webhook was passed over because its call failed.
+pub fn failed_open(events: &[Value]) -> Vec<&Value> {
+    events
+        .iter()
+        .filter(|event| annotations(event, "failed-open.").next().is_some())
+        .collect()
+}
