@@ -1,10 +1,5 @@
 //! The image cannot be built in a test, but most of what breaks an image build shows in the Dockerfile itself.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,8 +12,7 @@ fn every_copied_path_is_in_the_tree_and_reaches_the_build() {
     let ignored = Ignore::read();
     for stage in stages() {
         for copy in stage.all("COPY") {
-            let (flags, mut paths): (Vec<_>, Vec<_>) =
-                copy.split_whitespace().partition(|w| w.starts_with("--"));
+            let (flags, mut paths): (Vec<_>, Vec<_>) = copy.split_whitespace().partition(|w| w.starts_with("--"));
             if flags.iter().any(|f| f.starts_with("--from=")) {
                 continue;
             }
@@ -26,10 +20,7 @@ fn every_copied_path_is_in_the_tree_and_reaches_the_build() {
             assert!(!paths.is_empty(), "COPY {copy} has no source");
             for path in paths {
                 assert!(root().join(path).exists(), "COPY {path}: not in the tree");
-                assert!(
-                    !ignored.covers(Path::new(path)),
-                    "COPY {path}: .dockerignore keeps it out"
-                );
+                assert!(!ignored.covers(Path::new(path)), "COPY {path}: .dockerignore keeps it out");
             }
         }
     }
@@ -56,16 +47,8 @@ fn every_file_that_cargo_compiles_is_copied() {
         }
     }
     for file in needed {
-        assert!(
-            copied.iter().any(|c| c == "." || file.starts_with(c)),
-            "{} is not copied",
-            file.display()
-        );
-        assert!(
-            !ignored.covers(&file),
-            "{}: .dockerignore keeps it out",
-            file.display()
-        );
+        assert!(copied.iter().any(|c| c == "." || file.starts_with(c)), "{} is not copied", file.display());
+        assert!(!ignored.covers(&file), "{}: .dockerignore keeps it out", file.display());
     }
 }
 
@@ -74,16 +57,11 @@ fn every_stage_that_is_copied_from_comes_before() {
     let stages = stages();
     for (index, stage) in stages.iter().enumerate() {
         for copy in stage.all("COPY") {
-            let Some(from) = copy
-                .split_whitespace()
-                .find_map(|w| w.strip_prefix("--from="))
-            else {
+            let Some(from) = copy.split_whitespace().find_map(|w| w.strip_prefix("--from=")) else {
                 continue;
             };
             assert!(
-                stages[..index]
-                    .iter()
-                    .any(|s| s.name.as_deref() == Some(from)),
+                stages[..index].iter().any(|s| s.name.as_deref() == Some(from)),
                 "COPY --from={from}: no stage of this name above it"
             );
         }
@@ -112,9 +90,7 @@ fn the_entrypoint_is_the_binary_that_was_built() {
     let entrypoint: Vec<String> = serde_json::from_str(last.one("ENTRYPOINT")).unwrap();
     let command: Vec<String> = serde_json::from_str(last.one("CMD")).unwrap();
     assert_eq!(command, ["serve"]);
-    let [path] = entrypoint.as_slice() else {
-        panic!("ENTRYPOINT is the binary alone")
-    };
+    let [path] = entrypoint.as_slice() else { panic!("ENTRYPOINT is the binary alone") };
     let (folder, binary) = path.rsplit_once('/').unwrap();
 
     let build = stages
@@ -124,28 +100,17 @@ fn the_entrypoint_is_the_binary_that_was_built() {
         .expect("a RUN builds the binary");
     let option = |name: &str| {
         let mut words = build.split_whitespace().skip_while(|w| *w != name);
-        words
-            .nth(1)
-            .unwrap_or_else(|| panic!("cargo build has {name}"))
+        words.nth(1).unwrap_or_else(|| panic!("cargo build has {name}"))
     };
     assert_eq!(option("--bin"), binary);
-    assert!(
-        build.contains("--locked"),
-        "the image holds the versions of Cargo.lock"
-    );
+    assert!(build.contains("--locked"), "the image holds the versions of Cargo.lock");
     let profile = option("--profile");
     let cargo_toml = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    assert!(
-        cargo_toml.contains(&format!("[profile.{profile}]")),
-        "Cargo.toml has no profile {profile}"
-    );
+    assert!(cargo_toml.contains(&format!("[profile.{profile}]")), "Cargo.toml has no profile {profile}");
 
     let gather = format!("cp target/{profile}/{binary} /rootfs{folder}/");
     assert!(
-        stages
-            .iter()
-            .flat_map(|s| s.all("RUN"))
-            .any(|run| run.contains(&gather)),
+        stages.iter().flat_map(|s| s.all("RUN")).any(|run| run.contains(&gather)),
         "no RUN puts the binary where ENTRYPOINT looks: {gather}"
     );
     assert!(last.all("COPY").any(|copy| copy.ends_with("/rootfs/ /")));
@@ -155,18 +120,10 @@ fn the_entrypoint_is_the_binary_that_was_built() {
 fn the_compiler_of_the_image_is_new_enough_for_the_crate() {
     let stages = stages();
     let image = stages[0].all("FROM").next().unwrap().to_owned();
-    let version = image
-        .strip_prefix("rust:")
-        .unwrap()
-        .split(['-', ' '])
-        .next()
-        .unwrap();
+    let version = image.strip_prefix("rust:").unwrap().split(['-', ' ']).next().unwrap();
     let metadata = cargo_metadata();
     let wanted = metadata["packages"][0]["rust_version"].as_str().unwrap();
-    assert!(
-        minor(version) >= minor(wanted),
-        "the image's Rust {version} is older than rust-version {wanted}"
-    );
+    assert!(minor(version) >= minor(wanted), "the image's Rust {version} is older than rust-version {wanted}");
 }
 
 fn minor(version: &str) -> u32 {
@@ -181,17 +138,12 @@ struct Stage {
 
 impl Stage {
     fn all<'a>(&'a self, keyword: &'a str) -> impl Iterator<Item = &'a str> {
-        self.instructions
-            .iter()
-            .filter(move |(k, _)| k == keyword)
-            .map(|(_, arguments)| arguments.as_str())
+        self.instructions.iter().filter(move |(k, _)| k == keyword).map(|(_, arguments)| arguments.as_str())
     }
 
     fn one<'a>(&'a self, keyword: &'a str) -> &'a str {
         let mut all = self.all(keyword);
-        let first = all
-            .next()
-            .unwrap_or_else(|| panic!("the last stage has no {keyword}"));
+        let first = all.next().unwrap_or_else(|| panic!("the last stage has no {keyword}"));
         assert!(all.next().is_none(), "{keyword} stands twice");
         first
     }
@@ -199,30 +151,17 @@ impl Stage {
 
 fn stages() -> Vec<Stage> {
     let text = fs::read_to_string(root().join("Dockerfile")).unwrap();
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|l| !l.trim_start().starts_with('#'))
-        .collect();
+    let lines: Vec<&str> = text.lines().filter(|l| !l.trim_start().starts_with('#')).collect();
     let joined = lines.join("\n").replace("\\\n", " ");
     let mut stages: Vec<Stage> = Vec::new();
     for line in joined.lines().filter(|l| !l.trim().is_empty()) {
-        let (keyword, arguments) = line
-            .trim()
-            .split_once(' ')
-            .expect("an instruction has arguments");
+        let (keyword, arguments) = line.trim().split_once(' ').expect("an instruction has arguments");
         if keyword == "FROM" {
-            let name = arguments
-                .split_once(" AS ")
-                .map(|(_, name)| name.to_owned());
-            stages.push(Stage {
-                name,
-                instructions: Vec::new(),
-            });
+            let name = arguments.split_once(" AS ").map(|(_, name)| name.to_owned());
+            stages.push(Stage { name, instructions: Vec::new() });
         }
         let stage = stages.last_mut().expect("a Dockerfile begins with FROM");
-        stage
-            .instructions
-            .push((keyword.to_owned(), arguments.trim().to_owned()));
+        stage.instructions.push((keyword.to_owned(), arguments.trim().to_owned()));
     }
     assert!(!stages.is_empty());
     stages
@@ -234,33 +173,24 @@ struct Ignore(Vec<String>);
 impl Ignore {
     fn read() -> Self {
         let text = fs::read_to_string(root().join(".dockerignore")).unwrap();
-        let patterns: Vec<String> = text
-            .lines()
-            .map(str::trim)
-            .filter(|l| !l.is_empty() && !l.starts_with('#'))
-            .map(String::from)
-            .collect();
+        let patterns: Vec<String> =
+            text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')).map(String::from).collect();
         for pattern in &patterns {
             let plain = pattern.trim_start_matches("**/").trim_start_matches('*');
-            assert!(
-                !plain.contains(['*', '?', '[', '!']),
-                "{pattern}: this test does not understand the pattern"
-            );
+            assert!(!plain.contains(['*', '?', '[', '!']), "{pattern}: this test does not understand the pattern");
         }
         Self(patterns)
     }
 
     fn covers(&self, path: &Path) -> bool {
         let parts: Vec<&str> = path.iter().map(|p| p.to_str().unwrap()).collect();
-        self.0
-            .iter()
-            .any(|pattern| match pattern.strip_prefix("**/") {
-                Some(name) => parts.iter().any(|part| match name.strip_prefix('*') {
-                    Some(ending) => part.ends_with(ending),
-                    None => *part == name,
-                }),
-                None => path.starts_with(pattern),
-            })
+        self.0.iter().any(|pattern| match pattern.strip_prefix("**/") {
+            Some(name) => parts.iter().any(|part| match name.strip_prefix('*') {
+                Some(ending) => part.ends_with(ending),
+                None => *part == name,
+            }),
+            None => path.starts_with(pattern),
+        })
     }
 }
 
@@ -270,11 +200,7 @@ fn cargo_metadata() -> Value {
         .current_dir(root())
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
