@@ -5,10 +5,7 @@
 //! Everything here may be shared by tests that run on different tokio runtimes: what lives longer than one call runs in
 //! processes or on threads of its own. Every child process ends with the value that started it, and also when the test
 //! process is killed (see [`process`]).
-#![allow(
-    clippy::missing_errors_doc,
-    reason = "every error here ends a test; its message says what failed"
-)]
+#![allow(clippy::missing_errors_doc, reason = "every error here ends a test; its message says what failed")]
 
 pub mod api_server;
 pub mod assets;
