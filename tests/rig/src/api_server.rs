@@ -61,34 +61,17 @@ impl ApiServer {
 
     async fn over(store: Arc<Store>, options: ApiServerOptions) -> Result<Self> {
         let folder = store.new_path("apiserver");
-        std::fs::create_dir(&folder)
-            .with_context(|| format!("cannot create {}", folder.display()))?;
+        std::fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         let port = Port::reserve()?;
-        let pair = store.ca.server(
-            "kube-apiserver",
-            &["127.0.0.1", "localhost", "kubernetes.default.svc"],
-        )?;
+        let pair = store.ca.server("kube-apiserver", &["127.0.0.1", "localhost", "kubernetes.default.svc"])?;
         std::fs::write(folder.join("tls.crt"), &pair.cert).context("cannot write a certificate")?;
         kubeconfig::write_private(&folder.join("tls.key"), &pair.key)?;
-        std::fs::write(folder.join("audit-policy.yaml"), audit::POLICY)
-            .context("cannot write the audit policy")?;
+        std::fs::write(folder.join("audit-policy.yaml"), audit::POLICY).context("cannot write the audit policy")?;
         let admin = folder.join("admin.kubeconfig");
         let client = store.ca.client("kubernetes-admin", &["system:masters"])?;
         let url = format!("https://127.0.0.1:{}", port.number());
-        kubeconfig::write(
-            &admin,
-            &url,
-            store.ca.pem(),
-            Credential::Certificate(&client),
-        )?;
-        let server = Self {
-            process: Mutex::new(None),
-            port,
-            options,
-            folder,
-            admin,
-            store,
-        };
+        kubeconfig::write(&admin, &url, store.ca.pem(), Credential::Certificate(&client))?;
+        let server = Self { process: Mutex::new(None), port, options, folder, admin, store };
         server.start_api_server().await?;
         Ok(server)
     }
@@ -99,35 +82,24 @@ impl ApiServer {
         let process = Process::spawn_logged("kube-apiserver", &mut self.command(), &log)?;
         *self.lock() = Some(process);
         // A client certificate: anonymous users may see /readyz only once the RBAC roles exist.
-        let pem =
-            std::fs::read_to_string(&self.admin).context("cannot read the admin's kubeconfig")?;
+        let pem = std::fs::read_to_string(&self.admin).context("cannot read the admin's kubeconfig")?;
         let http = self.http(&pem)?;
         let ready = wait::until("the API server is ready", READY, || async {
-            if let Some(status) = self
-                .lock()
-                .as_mut()
-                .map(Process::try_wait)
-                .transpose()?
-                .flatten()
-            {
+            if let Some(status) = self.lock().as_mut().map(Process::try_wait).transpose()?.flatten() {
                 // Not worth waiting for.
                 return Ok(Some(Err(status)));
             }
             let answer = http.get(format!("{}/readyz", self.url())).send().await?;
             Ok(answer.status().is_success().then_some(Ok(())))
         });
-        let ended = ready
-            .await
-            .with_context(|| format!("the end of its log:\n{}", tail(&log, 20)))?;
+        let ended = ready.await.with_context(|| format!("the end of its log:\n{}", tail(&log, 20)))?;
         if let Err(status) = ended {
             bail!("kube-apiserver ended with {status}:\n{}", tail(&log, 20));
         }
         // Made by a controller inside the API server, a moment after it is ready.
         let namespaces: Api<Namespace> = Api::all(self.admin_client().await?);
-        wait::until("the namespace default exists", READY, || async {
-            Ok(namespaces.get_opt("default").await?)
-        })
-        .await?;
+        wait::until("the namespace default exists", READY, || async { Ok(namespaces.get_opt("default").await?) })
+            .await?;
         Ok(())
     }
 
@@ -168,10 +140,7 @@ impl ApiServer {
         set("client-ca-file", &shared("ca.crt"));
         set("service-account-issuer", &"https://kubernetes.default.svc");
         set("service-account-key-file", &shared("service-account.pub"));
-        set(
-            "service-account-signing-key-file",
-            &shared("service-account.key"),
-        );
+        set("service-account-signing-key-file", &shared("service-account.key"));
         set("service-cluster-ip-range", &"10.0.0.0/24");
         set("authorization-mode", &"RBAC");
         // There is no controller that would make the accounts this one insists on.
@@ -190,18 +159,11 @@ impl ApiServer {
 
     fn http(&self, admin_kubeconfig: &str) -> Result<reqwest::Client> {
         use base64::Engine as _;
-        let config: Value =
-            serde_json::from_str(admin_kubeconfig).context("the admin's kubeconfig is no JSON")?;
+        let config: Value = serde_json::from_str(admin_kubeconfig).context("the admin's kubeconfig is no JSON")?;
         let mut pem = Vec::new();
         for key in ["client-key-data", "client-certificate-data"] {
-            let data = config["users"][0]["user"][key]
-                .as_str()
-                .context("the admin has no certificate")?;
-            pem.extend(
-                base64::engine::general_purpose::STANDARD
-                    .decode(data)
-                    .context("no base64")?,
-            );
+            let data = config["users"][0]["user"][key].as_str().context("the admin has no certificate")?;
+            pem.extend(base64::engine::general_purpose::STANDARD.decode(data).context("no base64")?);
         }
         reqwest::Client::builder()
             .tls_certs_only([reqwest::Certificate::from_pem(self.ca_pem().as_bytes())?])
@@ -260,27 +222,19 @@ impl ApiServer {
         client(&self.admin).await
     }
 
-    /// A kubeconfig with a token of a service account, which has to exist, from the TokenRequest API.
+    /// A kubeconfig with a token of a service account, which has to exist, by a `TokenRequest`.
     pub async fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> Result<PathBuf> {
         let accounts: Api<ServiceAccount> = Api::namespaced(self.admin_client().await?, namespace);
         let request = TokenRequest {
-            spec: TokenRequestSpec {
-                expiration_seconds: Some(TOKEN_SECONDS),
-                ..TokenRequestSpec::default()
-            },
+            spec: TokenRequestSpec { expiration_seconds: Some(TOKEN_SECONDS), ..TokenRequestSpec::default() },
             ..TokenRequest::default()
         };
         let answer = accounts
             .create_token_request(name, &PostParams::default(), &request)
             .await
             .with_context(|| format!("no token for the service account {namespace}/{name}"))?;
-        let token = answer
-            .status
-            .context("a TokenRequest without an answer")?
-            .token;
-        let path = self
-            .store
-            .new_path(&format!("{namespace}-{name}.kubeconfig"));
+        let token = answer.status.context("a TokenRequest without an answer")?.token;
+        let path = self.store.new_path(&format!("{namespace}-{name}.kubeconfig"));
         kubeconfig::write(&path, &self.url(), self.ca_pem(), Credential::Token(&token))?;
         Ok(path)
     }
@@ -288,15 +242,8 @@ impl ApiServer {
     /// A kubeconfig with a client certificate of the user `name`; `groups` holds one at most.
     pub fn user_kubeconfig(&self, name: &str, groups: &[&str]) -> Result<PathBuf> {
         let pair = self.store.ca.client(name, groups)?;
-        let path = self
-            .store
-            .new_path(&format!("{}.kubeconfig", name.replace([':', '/'], "-")));
-        kubeconfig::write(
-            &path,
-            &self.url(),
-            self.ca_pem(),
-            Credential::Certificate(&pair),
-        )?;
+        let path = self.store.new_path(&format!("{}.kubeconfig", name.replace([':', '/'], "-")));
+        kubeconfig::write(&path, &self.url(), self.ca_pem(), Credential::Certificate(&pair))?;
         Ok(path)
     }
 
@@ -306,32 +253,14 @@ impl ApiServer {
     }
 
     /// Runs kubectl with another kubeconfig.
-    pub async fn kubectl_as(
-        &self,
-        kubeconfig: &Path,
-        args: &[&str],
-        stdin: Option<&str>,
-    ) -> Result<Output> {
-        kubectl::run(
-            &self.store.assets.kubectl,
-            Some(kubeconfig),
-            self.store.folder(),
-            args,
-            stdin,
-        )
-        .await
+    pub async fn kubectl_as(&self, kubeconfig: &Path, args: &[&str], stdin: Option<&str>) -> Result<Output> {
+        kubectl::run(&self.store.assets.kubectl, Some(kubeconfig), self.store.folder(), args, stdin).await
     }
 
     /// The metrics of the API server in the text format of Prometheus.
     pub async fn metrics(&self) -> Result<String> {
-        let request = http::Request::get("/metrics")
-            .body(Vec::new())
-            .context("no request")?;
-        self.admin_client()
-            .await?
-            .request_text(request)
-            .await
-            .context("cannot read the API server's metrics")
+        let request = http::Request::get("/metrics").body(Vec::new()).context("no request")?;
+        self.admin_client().await?.request_text(request).await.context("cannot read the API server's metrics")
     }
 
     /// The sum of a metric over the series that carry `labels`; 0 if there is none.
@@ -348,8 +277,7 @@ impl ApiServer {
 /// A client for a kubeconfig.
 pub async fn client(kubeconfig: &Path) -> Result<kube::Client> {
     crate::install_tls_provider();
-    let file = Kubeconfig::read_from(kubeconfig)
-        .with_context(|| format!("cannot read {}", kubeconfig.display()))?;
+    let file = Kubeconfig::read_from(kubeconfig).with_context(|| format!("cannot read {}", kubeconfig.display()))?;
     let config = kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
         .context("not a usable kubeconfig")?;

@@ -38,11 +38,7 @@ impl Assets {
             }
             Ok(path)
         };
-        Ok(Self {
-            kube_apiserver: find("kube-apiserver")?,
-            etcd: find("etcd")?,
-            kubectl: find("kubectl")?,
-        })
+        Ok(Self { kube_apiserver: find("kube-apiserver")?, etcd: find("etcd")?, kubectl: find("kubectl")? })
     }
 }
 
@@ -50,9 +46,7 @@ impl Assets {
 pub async fn ensure() -> Result<Assets> {
     static FOUND: OnceLock<Arc<Result<Assets, String>>> = OnceLock::new();
     let found = tokio::task::spawn_blocking(|| {
-        FOUND
-            .get_or_init(|| Arc::new(find().map_err(|error| format!("{error:#}"))))
-            .clone()
+        FOUND.get_or_init(|| Arc::new(find().map_err(|error| format!("{error:#}")))).clone()
     })
     .await
     .context("the search for the API server's programs broke off")?;

@@ -16,17 +16,11 @@ pub(crate) fn read(log: &Path) -> Result<Vec<Value>> {
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", log.display())),
     };
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    whole
-        .lines()
-        .map(|line| serde_json::from_str(line).context("a line of the audit log is no JSON"))
-        .collect()
+    whole.lines().map(|line| serde_json::from_str(line).context("a line of the audit log is no JSON")).collect()
 }
 
 /// The annotations of an event whose key begins with `prefix`, such as `failed-open.mutation.webhook.admission.k8s.io/`.
-pub fn annotations<'a>(
-    event: &'a Value,
-    prefix: &'a str,
-) -> impl Iterator<Item = (&'a str, &'a str)> {
+pub fn annotations<'a>(event: &'a Value, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
     event
         .get("annotations")
         .and_then(Value::as_object)
@@ -37,9 +31,7 @@ pub fn annotations<'a>(
 }
 
 /// The events that say that a mutating or validating webhook was passed over because its call failed.
+#[must_use]
 pub fn failed_open(events: &[Value]) -> Vec<&Value> {
-    events
-        .iter()
-        .filter(|event| annotations(event, "failed-open.").next().is_some())
-        .collect()
+    events.iter().filter(|event| annotations(event, "failed-open.").next().is_some()).collect()
 }

@@ -20,12 +20,7 @@ impl Background {
     }
 
     pub(crate) fn handle(&self) -> Result<Handle> {
-        Ok(self
-            .0
-            .as_ref()
-            .context("the runtime has ended")?
-            .handle()
-            .clone())
+        Ok(self.0.as_ref().context("the runtime has ended")?.handle().clone())
     }
 }
 

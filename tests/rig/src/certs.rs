@@ -2,8 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
 
 /// A certificate authority (ECDSA P-256).
@@ -28,17 +27,11 @@ impl Ca {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![
-            KeyUsagePurpose::KeyCertSign,
-            KeyUsagePurpose::CrlSign,
-            KeyUsagePurpose::DigitalSignature,
-        ];
+        params.key_usages =
+            vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate().context("cannot make the key of a CA")?;
         let pem = params.self_signed(&key).context("cannot sign a CA")?.pem();
-        Ok(Self {
-            issuer: Issuer::new(params, key),
-            pem,
-        })
+        Ok(Self { issuer: Issuer::new(params, key), pem })
     }
 
     /// The certificate of the CA.
@@ -50,24 +43,13 @@ impl Ca {
     /// A certificate for a server; `names` are DNS names and IP addresses.
     pub fn server(&self, common_name: &str, names: &[&str]) -> Result<Pair> {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        let params =
-            CertificateParams::new(names).context("a name that cannot stand in a certificate")?;
-        self.sign(
-            params,
-            common_name,
-            &[],
-            ExtendedKeyUsagePurpose::ServerAuth,
-        )
+        let params = CertificateParams::new(names).context("a name that cannot stand in a certificate")?;
+        self.sign(params, common_name, &[], ExtendedKeyUsagePurpose::ServerAuth)
     }
 
     /// A certificate that the API server takes as the user `name` of `groups`.
     pub fn client(&self, name: &str, groups: &[&str]) -> Result<Pair> {
-        self.sign(
-            CertificateParams::default(),
-            name,
-            groups,
-            ExtendedKeyUsagePurpose::ClientAuth,
-        )
+        self.sign(CertificateParams::default(), name, groups, ExtendedKeyUsagePurpose::ClientAuth)
     }
 
     fn sign(
@@ -81,24 +63,16 @@ impl Ca {
         params.distinguished_name.push(DnType::CommonName, name);
         if groups.len() > 1 {
             // rcgen keeps one value per kind of name; Kubernetes would read each organization as a group.
-            anyhow::bail!(
-                "a client certificate of the rig carries one group at most, not {groups:?}"
-            );
+            anyhow::bail!("a client certificate of the rig carries one group at most, not {groups:?}");
         }
         for group in groups {
-            params
-                .distinguished_name
-                .push(DnType::OrganizationName, *group);
+            params.distinguished_name.push(DnType::OrganizationName, *group);
         }
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![usage];
         let key = KeyPair::generate().context("cannot make a key")?;
-        let cert = params
-            .signed_by(&key, &self.issuer)
-            .with_context(|| format!("cannot sign the certificate of {name}"))?;
-        Ok(Pair {
-            cert: cert.pem(),
-            key: key.serialize_pem(),
-        })
+        let cert =
+            params.signed_by(&key, &self.issuer).with_context(|| format!("cannot sign the certificate of {name}"))?;
+        Ok(Pair { cert: cert.pem(), key: key.serialize_pem() })
     }
 }

@@ -12,16 +12,8 @@ use crate::say;
 
 /// One program to build: its name, its Go package, about how long it takes on two cores with an empty build cache.
 const PROGRAMS: [(&str, &str, &str); 3] = [
-    (
-        "kube-apiserver",
-        "k8s.io/kubernetes/cmd/kube-apiserver",
-        "3 to 6 minutes",
-    ),
-    (
-        "kubectl",
-        "k8s.io/kubernetes/cmd/kubectl",
-        "20 to 40 seconds",
-    ),
+    ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", "3 to 6 minutes"),
+    ("kubectl", "k8s.io/kubernetes/cmd/kubectl", "20 to 40 seconds"),
     ("etcd", "go.etcd.io/etcd/server/v3", "10 to 70 seconds"),
 ];
 
@@ -33,14 +25,12 @@ pub(crate) fn ensure(minor: &str) -> Result<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let module = workspace.join("tests/apiserver").join(format!("v{minor}"));
     let version = version_of(&module)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| workspace.join("target"), PathBuf::from);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
     let folder = target.join("apiserver").join(&version);
     if complete(&folder) {
         return Ok(folder);
     }
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot create {}", folder.display()))?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     // Parallel test processes: one builds, the others wait for it.
     let lock_path = folder.join(".lock");
     let lock = OpenOptions::new()
@@ -50,9 +40,7 @@ pub(crate) fn ensure(minor: &str) -> Result<PathBuf> {
         .open(&lock_path)
         .with_context(|| format!("cannot open {}", lock_path.display()))?;
     if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-        say(&format!(
-            "another process builds Kubernetes {version}; waiting for it"
-        ));
+        say(&format!("another process builds Kubernetes {version}; waiting for it"));
         flock(&lock, FlockOperation::LockExclusive).context("cannot lock the build folder")?;
     }
     for (name, package, duration) in PROGRAMS {
@@ -64,19 +52,14 @@ pub(crate) fn ensure(minor: &str) -> Result<PathBuf> {
 }
 
 fn complete(folder: &Path) -> bool {
-    PROGRAMS
-        .iter()
-        .all(|(name, ..)| folder.join(name).is_file())
+    PROGRAMS.iter().all(|(name, ..)| folder.join(name).is_file())
 }
 
 /// The version of k8s.io/kubernetes that the module requires, with its leading `v`.
 fn version_of(module: &Path) -> Result<String> {
     let path = module.join("go.mod");
     let text = std::fs::read_to_string(&path).with_context(|| {
-        format!(
-            "cannot read {}; MCM_TEST_KUBERNETES names a minor version without a module",
-            path.display()
-        )
+        format!("cannot read {}; MCM_TEST_KUBERNETES names a minor version without a module", path.display())
     })?;
     text.lines()
         .filter_map(|line| line.trim().strip_prefix("k8s.io/kubernetes "))
@@ -85,14 +68,7 @@ fn version_of(module: &Path) -> Result<String> {
         .with_context(|| format!("{} does not require k8s.io/kubernetes", path.display()))
 }
 
-fn build(
-    module: &Path,
-    version: &str,
-    folder: &Path,
-    name: &str,
-    package: &str,
-    duration: &str,
-) -> Result<()> {
+fn build(module: &Path, version: &str, folder: &Path, name: &str, package: &str, duration: &str) -> Result<()> {
     say(&format!(
         "building {name} of Kubernetes {version} once, into {}; about {duration} on two cores",
         folder.display()
@@ -104,9 +80,7 @@ fn build(
         .with_context(|| format!("{version} is no version"))?;
     let base = "k8s.io/component-base/version";
     // Without these the server calls itself v0.0.0, and clients refuse it.
-    let flags = format!(
-        "-s -w -X {base}.gitVersion={version} -X {base}.gitMajor={major} -X {base}.gitMinor={minor}"
-    );
+    let flags = format!("-s -w -X {base}.gitVersion={version} -X {base}.gitMajor={major} -X {base}.gitMinor={minor}");
     // Under another name until it is whole, so that an interrupted build is never taken for a finished one.
     let partial = folder.join(format!(".{name}.partial"));
     let start = Instant::now();
@@ -114,14 +88,7 @@ fn build(
         .current_dir(module)
         .env("CGO_ENABLED", "0")
         .env("GOWORK", "off")
-        .args([
-            "build",
-            "-mod=readonly",
-            "-trimpath",
-            "-ldflags",
-            &flags,
-            "-o",
-        ])
+        .args(["build", "-mod=readonly", "-trimpath", "-ldflags", &flags, "-o"])
         .arg(&partial)
         .arg(package)
         .stdin(Stdio::null())
@@ -140,19 +107,13 @@ fn build(
             break status;
         }
         if told.elapsed() >= HEARTBEAT {
-            say(&format!(
-                "still building {name}, {} s",
-                start.elapsed().as_secs()
-            ));
+            say(&format!("still building {name}, {} s", start.elapsed().as_secs()));
             told = Instant::now();
         }
         std::thread::sleep(Duration::from_millis(200));
     };
     if !status.success() {
-        bail!(
-            "go build of {name} failed ({status}); its messages stand above, the module is {}",
-            module.display()
-        );
+        bail!("go build of {name} failed ({status}); its messages stand above, the module is {}", module.display());
     }
     let path = folder.join(name);
     std::fs::rename(&partial, &path).with_context(|| format!("cannot move {name} into place"))?;

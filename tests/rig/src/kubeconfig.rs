@@ -43,13 +43,10 @@ pub fn write(path: &Path, url: &str, ca_pem: &str, credential: Credential<'_>) -
 
 /// Writes a copy of `from` to `to` that goes to `url`, whose certificate `ca_pem` signed.
 pub fn redirect(from: &Path, to: &Path, url: &str, ca_pem: &str) -> Result<()> {
-    let text =
-        std::fs::read_to_string(from).with_context(|| format!("cannot read {}", from.display()))?;
-    let mut config: Value = serde_json::from_str(&text)
-        .with_context(|| format!("{} was not written by the rig", from.display()))?;
-    let cluster = config
-        .pointer_mut("/clusters/0/cluster")
-        .context("a kubeconfig without a cluster")?;
+    let text = std::fs::read_to_string(from).with_context(|| format!("cannot read {}", from.display()))?;
+    let mut config: Value =
+        serde_json::from_str(&text).with_context(|| format!("{} was not written by the rig", from.display()))?;
+    let cluster = config.pointer_mut("/clusters/0/cluster").context("a kubeconfig without a cluster")?;
     *cluster = json!({ "server": url, "certificate-authority-data": STANDARD.encode(ca_pem) });
     write_private(to, &format!("{config:#}\n"))
 }

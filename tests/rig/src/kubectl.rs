@@ -44,25 +44,16 @@ pub(crate) async fn run(
 ) -> Result<Output> {
     let mut command = Command::new(kubectl);
     // Nothing of the person's own cluster may be reachable from a test.
-    command
-        .env_remove("KUBECONFIG")
-        .env("HOME", home)
-        .args(args);
+    command.env_remove("KUBECONFIG").env("HOME", home).args(args);
     if let Some(kubeconfig) = kubeconfig {
         command.arg("--kubeconfig").arg(kubeconfig);
     }
     command
-        .stdin(if stdin.is_some() {
-            Stdio::piped()
-        } else {
-            Stdio::null()
-        })
+        .stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("cannot start {}", kubectl.display()))?;
+    let mut child = command.spawn().with_context(|| format!("cannot start {}", kubectl.display()))?;
     let pipe = child.stdin.take();
     let feed = async {
         if let (Some(mut pipe), Some(text)) = (pipe, stdin) {

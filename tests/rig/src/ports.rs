@@ -26,8 +26,7 @@ impl Port {
     pub(crate) fn reserve() -> Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let folder = std::env::temp_dir().join("mcm-migration-rig-ports");
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot create {}", folder.display()))?;
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         for _ in 0..COUNT {
             let step = NEXT.fetch_add(1, Ordering::Relaxed);
             // Different processes start at different places, so that they seldom meet.
@@ -43,16 +42,10 @@ impl Port {
             if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()
                 && TcpListener::bind((Ipv4Addr::LOCALHOST, number)).is_ok()
             {
-                return Ok(Self {
-                    number,
-                    _lock: lock,
-                });
+                return Ok(Self { number, _lock: lock });
             }
         }
-        bail!(
-            "no free loopback port between {FIRST} and {}",
-            FIRST + COUNT
-        )
+        bail!("no free loopback port between {FIRST} and {}", FIRST + COUNT)
     }
 
     /// Its number.

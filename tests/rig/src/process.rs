@@ -27,15 +27,12 @@ pub struct Process {
 impl Process {
     /// Starts `command` in a process group of its own. `name` is used in messages.
     pub fn spawn(name: &str, command: &mut Command) -> Result<Self> {
-        let child = command.process_group(0).spawn().with_context(|| {
-            format!("cannot start {name} ({})", command.get_program().display())
-        })?;
+        let child = command
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("cannot start {name} ({})", command.get_program().display()))?;
         undertaker::watch(child.id());
-        Ok(Self {
-            name: name.to_owned(),
-            child,
-            status: None,
-        })
+        Ok(Self { name: name.to_owned(), child, status: None })
     }
 
     /// Starts `command` with its output appended to the file `log`.
@@ -47,10 +44,7 @@ impl Process {
                 .open(log)
                 .with_context(|| format!("cannot open {}", log.display()))
         };
-        Self::spawn(
-            name,
-            command.stdin(Stdio::null()).stdout(open()?).stderr(open()?),
-        )
+        Self::spawn(name, command.stdin(Stdio::null()).stdout(open()?).stderr(open()?))
     }
 
     /// The child itself, for its pipes.
@@ -67,10 +61,7 @@ impl Process {
     /// The exit status, once it has ended.
     pub fn try_wait(&mut self) -> Result<Option<ExitStatus>> {
         if self.status.is_none() {
-            let status = self
-                .child
-                .try_wait()
-                .with_context(|| format!("cannot wait for {}", self.name))?;
+            let status = self.child.try_wait().with_context(|| format!("cannot wait for {}", self.name))?;
             if status.is_some() {
                 undertaker::forget(self.child.id());
                 self.status = status;
@@ -84,12 +75,8 @@ impl Process {
         if self.try_wait()?.is_some() {
             return Ok(());
         }
-        let pid = i32::try_from(self.child.id())
-            .ok()
-            .and_then(Pid::from_raw)
-            .context("a process ID that is none")?;
-        kill_process(pid, signal)
-            .with_context(|| format!("cannot send {signal:?} to {}", self.name))
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).context("a process ID that is none")?;
+        kill_process(pid, signal).with_context(|| format!("cannot send {signal:?} to {}", self.name))
     }
 
     /// Ends it with SIGTERM, and with SIGKILL if it is still there after `grace`.

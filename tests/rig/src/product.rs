@@ -50,10 +50,7 @@ impl Product {
         if let Some(pipe) = child.stderr.take() {
             keep(pipe, &lines);
         }
-        Ok(Self {
-            process: Mutex::new(process),
-            lines,
-        })
+        Ok(Self { process: Mutex::new(process), lines })
     }
 
     /// All lines so far, those of standard error too.
@@ -63,18 +60,8 @@ impl Product {
     }
 
     /// Waits until a line fulfils `wanted`, also one that is there already, and gives it. Fails early when the process has ended.
-    pub async fn await_log(
-        &self,
-        wanted: impl Fn(&Value) -> bool,
-        deadline: Duration,
-    ) -> Result<Value> {
-        self.await_some("a log line", deadline, || {
-            locked(&self.lines)
-                .iter()
-                .find(|line| wanted(line))
-                .cloned()
-        })
-        .await
+    pub async fn await_log(&self, wanted: impl Fn(&Value) -> bool, deadline: Duration) -> Result<Value> {
+        self.await_some("a log line", deadline, || locked(&self.lines).iter().find(|line| wanted(line)).cloned()).await
     }
 
     /// Where `listener` (`admission` or `admin`) listens, as logged:
@@ -82,25 +69,15 @@ impl Product {
     pub async fn address(&self, listener: &str, deadline: Duration) -> Result<SocketAddr> {
         let line = self
             .await_log(
-                |line| {
-                    field(line, "message") == Some("listening")
-                        && field(line, "listener") == Some(listener)
-                },
+                |line| field(line, "message") == Some("listening") && field(line, "listener") == Some(listener),
                 deadline,
             )
             .await
             .with_context(|| format!("the address of the listener {listener}"))?;
-        let address =
-            field(&line, "address").context("a line about listening without an address")?;
-        let address: SocketAddr = address
-            .parse()
-            .with_context(|| format!("{address} is no address"))?;
+        let address = field(&line, "address").context("a line about listening without an address")?;
+        let address: SocketAddr = address.parse().with_context(|| format!("{address} is no address"))?;
         // [::] is reached over loopback.
-        Ok(if address.ip().is_unspecified() {
-            SocketAddr::from(([127, 0, 0, 1], address.port()))
-        } else {
-            address
-        })
+        Ok(if address.ip().is_unspecified() { SocketAddr::from(([127, 0, 0, 1], address.port())) } else { address })
     }
 
     /// Waits until `/readyz` of the admin listener answers 200.
@@ -116,10 +93,7 @@ impl Product {
             }
         });
         match ready.await? {
-            Some(code) => bail!(
-                "the product ended with {code} before it was ready; its last lines:\n{}",
-                self.tail()
-            ),
+            Some(code) => bail!("the product ended with {code} before it was ready; its last lines:\n{}", self.tail()),
             None => Ok(()),
         }
     }
@@ -160,10 +134,7 @@ impl Product {
 
     /// Waits for the end: the exit code, or −1 if a signal ended it.
     pub async fn wait(&self, deadline: Duration) -> Result<i32> {
-        wait::until("the product has ended", deadline, || async {
-            self.exit_code()
-        })
-        .await
+        wait::until("the product has ended", deadline, || async { self.exit_code() }).await
     }
 
     /// The exit code if it has ended.
@@ -184,20 +155,12 @@ impl Product {
         let shown = &lines[lines.len().saturating_sub(SHOWN)..];
         shown
             .iter()
-            .map(|line| {
-                line.as_str()
-                    .map_or_else(|| line.to_string(), ToOwned::to_owned)
-            })
+            .map(|line| line.as_str().map_or_else(|| line.to_string(), ToOwned::to_owned))
             .collect::<Vec<_>>()
             .join("\n")
     }
 
-    async fn await_some<T>(
-        &self,
-        what: &str,
-        deadline: Duration,
-        look: impl Fn() -> Option<T>,
-    ) -> Result<T> {
+    async fn await_some<T>(&self, what: &str, deadline: Duration, look: impl Fn() -> Option<T>) -> Result<T> {
         let found = wait::until(what, deadline, || async {
             // The process first: what it wrote before its end is read then.
             let ended = self.exit_code()?;
@@ -207,33 +170,20 @@ impl Product {
                 None => None,
             })
         });
-        match found
-            .await
-            .with_context(|| format!("the last lines:\n{}", self.tail()))?
-        {
-            Some(value) => Ok(value),
-            None => {
-                // The reader may be a moment behind the end.
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                look().with_context(|| {
-                    format!(
-                        "the product ended without {what}; its last lines:\n{}",
-                        self.tail()
-                    )
-                })
-            }
+        let found = found.await.with_context(|| format!("the last lines:\n{}", self.tail()))?;
+        if let Some(value) = found {
+            return Ok(value);
         }
+        // The reader may be a moment behind the end.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        look().with_context(|| format!("the product ended without {what}; its last lines:\n{}", self.tail()))
     }
 }
 
 impl Drop for Product {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            say(&format!(
-                "the last lines of the product, process {}:\n{}",
-                self.id(),
-                self.tail()
-            ));
+            say(&format!("the last lines of the product, process {}:\n{}", self.id(), self.tail()));
         }
     }
 }
@@ -241,9 +191,7 @@ impl Drop for Product {
 /// A field of a log line, at the top or, as tracing writes it by default, below `fields`.
 #[must_use]
 pub fn field<'a>(line: &'a Value, name: &str) -> Option<&'a str> {
-    line.get(name)
-        .or_else(|| line.get("fields")?.get(name))?
-        .as_str()
+    line.get(name).or_else(|| line.get("fields")?.get(name))?.as_str()
 }
 
 fn keep(pipe: impl Read + Send + 'static, lines: &Lines) {
@@ -260,10 +208,7 @@ fn keep(pipe: impl Read + Send + 'static, lines: &Lines) {
 
 async fn get(address: SocketAddr, path: &str) -> Result<(u16, String)> {
     crate::install_tls_provider();
-    let client = reqwest::Client::builder()
-        .timeout(Duration::from_secs(5))
-        .no_proxy()
-        .build()?;
+    let client = reqwest::Client::builder().timeout(Duration::from_secs(5)).no_proxy().build()?;
     let answer = client.get(format!("http://{address}{path}")).send().await?;
     Ok((answer.status().as_u16(), answer.text().await?))
 }

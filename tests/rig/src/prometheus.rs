@@ -5,11 +5,7 @@
 pub fn sum(text: &str, name: &str, labels: &[(&str, &str)]) -> f64 {
     text.lines()
         .filter_map(|line| series(line, name))
-        .filter(|(found, _)| {
-            labels
-                .iter()
-                .all(|(key, value)| found.iter().any(|(k, v)| k == key && v == value))
-        })
+        .filter(|(found, _)| labels.iter().all(|(key, value)| found.iter().any(|(k, v)| k == key && v == value)))
         .map(|(_, value)| value)
         .sum()
 }
@@ -66,10 +62,7 @@ mod tests {
             ("plain", &[], 2000.0),
             ("absent", &[], 0.0),
         ] {
-            assert!(
-                (sum(TEXT, name, labels) - expected).abs() < f64::EPSILON,
-                "{name} {labels:?}"
-            );
+            assert!((sum(TEXT, name, labels) - expected).abs() < f64::EPSILON, "{name} {labels:?}");
         }
     }
 }

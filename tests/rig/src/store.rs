@@ -41,17 +41,10 @@ impl Store {
         undertaker::watch_folder(folder.path());
         let ca = Ca::new("rig-ca")?;
         std::fs::write(folder.path().join("ca.crt"), ca.pem()).context("cannot write the CA")?;
-        let key =
-            rcgen::KeyPair::generate().context("cannot make the key of the service accounts")?;
-        kubeconfig::write_private(
-            &folder.path().join("service-account.key"),
-            &key.serialize_pem(),
-        )?;
-        std::fs::write(
-            folder.path().join("service-account.pub"),
-            key.public_key_pem(),
-        )
-        .context("cannot write a public key")?;
+        let key = rcgen::KeyPair::generate().context("cannot make the key of the service accounts")?;
+        kubeconfig::write_private(&folder.path().join("service-account.key"), &key.serialize_pem())?;
+        std::fs::write(folder.path().join("service-account.pub"), key.public_key_pem())
+            .context("cannot write a public key")?;
 
         let port = Port::reserve()?;
         let url = format!("http://127.0.0.1:{}", port.number());
@@ -60,32 +53,18 @@ impl Store {
         command
             .arg("--data-dir")
             .arg(folder.path().join("etcd"))
-            .args([
-                "--unsafe-no-fsync",
-                "--log-level=warn",
-                "--listen-peer-urls=http://127.0.0.1:0",
-            ])
+            .args(["--unsafe-no-fsync", "--log-level=warn", "--listen-peer-urls=http://127.0.0.1:0"])
             .arg(format!("--listen-client-urls={url}"))
             .arg(format!("--advertise-client-urls={url}"));
         let mut etcd = Process::spawn_logged("etcd", &mut command, &log)?;
         let number = port.number();
-        let listening = wait::until("etcd listens", START, || async {
-            Ok(TcpStream::connect((Ipv4Addr::LOCALHOST, number)).ok())
-        });
-        listening
-            .await
-            .with_context(|| format!("the end of its log:\n{}", tail(&log, 10)))?;
+        let listening =
+            wait::until("etcd listens", START, || async { Ok(TcpStream::connect((Ipv4Addr::LOCALHOST, number)).ok()) });
+        listening.await.with_context(|| format!("the end of its log:\n{}", tail(&log, 10)))?;
         if let Some(status) = etcd.try_wait()? {
             bail!("etcd ended with {status}:\n{}", tail(&log, 10));
         }
-        Ok(Self {
-            etcd: Mutex::new(etcd),
-            port,
-            assets,
-            ca,
-            files: AtomicU32::new(0),
-            folder,
-        })
+        Ok(Self { etcd: Mutex::new(etcd), port, assets, ca, files: AtomicU32::new(0), folder })
     }
 
     /// Where etcd listens.
@@ -106,9 +85,6 @@ impl Store {
 
     /// The process ID of etcd.
     pub(crate) fn etcd_id(&self) -> u32 {
-        self.etcd
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .id()
+        self.etcd.lock().unwrap_or_else(std::sync::PoisonError::into_inner).id()
     }
 }

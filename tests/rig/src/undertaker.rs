@@ -40,10 +40,7 @@ pub(crate) fn watch_folder(folder: &Path) {
 
 fn tell(line: &str) {
     static PIPE: OnceLock<Mutex<Option<ChildStdin>>> = OnceLock::new();
-    let mut pipe = PIPE
-        .get_or_init(|| Mutex::new(start()))
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut pipe = PIPE.get_or_init(|| Mutex::new(start())).lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(pipe) = pipe.as_mut() {
         // Without the shell, processes still end in Drop.
         let _ = writeln!(pipe, "{line}");

@@ -1,10 +1,5 @@
 //! What the rig started ends with it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -29,23 +24,14 @@ async fn a_killed_test_process_leaves_no_server_and_no_folder() {
     let folder = tempfile::tempdir().unwrap();
     let note = folder.path().join("note");
     let mut victim = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "a_killed_test_process_leaves_no_server_and_no_folder",
-        ])
+        .args(["--exact", "a_killed_test_process_leaves_no_server_and_no_folder"])
         .env(VICTIM, &note)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let text = rig::until(
-        "the server of the other process",
-        Duration::from_secs(600),
-        || async {
-            Ok(std::fs::read_to_string(&note)
-                .ok()
-                .filter(|text| text.contains('\n')))
-        },
-    )
+    let text = rig::until("the server of the other process", Duration::from_secs(600), || async {
+        Ok(std::fs::read_to_string(&note).ok().filter(|text| text.contains('\n')))
+    })
     .await
     .unwrap();
     let (etcd, servers) = text.split_once('\n').unwrap();
@@ -55,11 +41,9 @@ async fn a_killed_test_process_leaves_no_server_and_no_folder() {
     victim.kill().unwrap();
     victim.wait().unwrap();
 
-    rig::until(
-        "the other process's servers are gone",
-        Duration::from_secs(10),
-        || async { Ok((!process.exists() && !Path::new(servers).exists()).then_some(())) },
-    )
+    rig::until("the other process's servers are gone", Duration::from_secs(10), || async {
+        Ok((!process.exists() && !Path::new(servers).exists()).then_some(()))
+    })
     .await
     .unwrap();
 }
