@@ -222,7 +222,7 @@ impl ApiServer {
         client(&self.admin).await
     }
 
-    /// A kubeconfig with a token of a service account, which has to exist, from the TokenRequest API.
+    /// A kubeconfig with a token of a service account, which has to exist, by a `TokenRequest`.
     pub async fn service_account_kubeconfig(&self, namespace: &str, name: &str) -> Result<PathBuf> {
         let accounts: Api<ServiceAccount> = Api::namespaced(self.admin_client().await?, namespace);
         let request = TokenRequest {

@@ -31,6 +31,7 @@ pub fn annotations<'a>(event: &'a Value, prefix: &'a str) -> impl Iterator<Item 
 }
 
 /// The events that say that a mutating or validating webhook was passed over because its call failed.
+#[must_use]
 pub fn failed_open(events: &[Value]) -> Vec<&Value> {
     events.iter().filter(|event| annotations(event, "failed-open.").next().is_some()).collect()
 }

@@ -8,26 +8,33 @@
 #![allow(clippy::missing_errors_doc, reason = "every error here ends a test; its message says what failed")]
 
 pub mod api_server;
+mod arm;
 pub mod assets;
 pub mod audit;
 mod background;
 pub mod certs;
+pub mod crds;
 mod go_build;
+pub mod install;
 pub mod kubeconfig;
 pub mod kubectl;
+pub mod namespaces;
 pub mod objects;
 mod ports;
 pub mod process;
 pub mod product;
 pub mod prometheus;
+pub mod shoot;
 mod store;
 mod undertaker;
 pub mod wait;
 
 pub use api_server::{ApiServer, ApiServerOptions};
+pub use arm::arm_by_hand;
 pub use assets::Assets;
 pub use kubectl::Output;
 pub use product::Product;
+pub use shoot::Shoot;
 pub use wait::until;
 
 /// Installs the process-wide TLS provider; every client of this crate calls it first, and calling it again does nothing.

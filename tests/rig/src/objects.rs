@@ -2,7 +2,11 @@
 
 use anyhow::{Context as _, Result};
 use kube::Client;
+<<<<<<< HEAD
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
+=======
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
+>>>>>>> rig
 use serde_json::Value;
 
 /// Whom the fields of fixtures belong to.
@@ -65,6 +69,30 @@ pub async fn merge(client: &Client, object: &Value, patch: &Value) -> Result<Dyn
 pub async fn get(client: &Client, object: &Value) -> Result<Option<DynamicObject>> {
     let api = api_for(client.clone(), object)?;
     api.get_opt(name_of(object)?).await.with_context(|| format!("cannot read {}", describe(object)))
+<<<<<<< HEAD
+=======
+}
+
+/// Deletes the object that has the kind, namespace and name of `object`; one that is gone already is fine.
+pub async fn delete(client: &Client, object: &Value) -> Result<()> {
+    delete_with(client, object, &DeleteParams::default()).await
+}
+
+/// Removes a pod for good, as the kubelet does once its containers have ended.
+pub async fn end_pod(client: &Client, namespace: &str, name: &str) -> Result<()> {
+    let pod =
+        serde_json::json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "namespace": namespace, "name": name } });
+    delete_with(client, &pod, &DeleteParams::default().grace_period(0)).await
+}
+
+async fn delete_with(client: &Client, object: &Value, params: &DeleteParams) -> Result<()> {
+    let api = api_for(client.clone(), object)?;
+    match api.delete(name_of(object)?, params).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("cannot delete {}", describe(object))),
+    }
+>>>>>>> rig
 }
 
 fn name_of(object: &Value) -> Result<&str> {
