@@ -2,11 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use kube::Client;
-<<<<<<< HEAD
-use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
-=======
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
->>>>>>> rig
 use serde_json::Value;
 
 /// Whom the fields of fixtures belong to.
@@ -69,8 +65,6 @@ pub async fn merge(client: &Client, object: &Value, patch: &Value) -> Result<Dyn
 pub async fn get(client: &Client, object: &Value) -> Result<Option<DynamicObject>> {
     let api = api_for(client.clone(), object)?;
     api.get_opt(name_of(object)?).await.with_context(|| format!("cannot read {}", describe(object)))
-<<<<<<< HEAD
-=======
 }
 
 /// Deletes the object that has the kind, namespace and name of `object`; one that is gone already is fine.
@@ -92,7 +86,6 @@ async fn delete_with(client: &Client, object: &Value, params: &DeleteParams) -> 
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot delete {}", describe(object))),
     }
->>>>>>> rig
 }
 
 fn name_of(object: &Value) -> Result<&str> {

@@ -170,19 +170,9 @@ impl Product {
                 None => None,
             })
         });
-<<<<<<< HEAD
-        match found.await.with_context(|| format!("the last lines:\n{}", self.tail()))? {
-            Some(value) => Ok(value),
-            None => {
-                // The reader may be a moment behind the end.
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                look().with_context(|| format!("the product ended without {what}; its last lines:\n{}", self.tail()))
-            }
-=======
         let found = found.await.with_context(|| format!("the last lines:\n{}", self.tail()))?;
         if let Some(value) = found {
             return Ok(value);
->>>>>>> rig
         }
         // The reader may be a moment behind the end.
         tokio::time::sleep(Duration::from_millis(100)).await;
