@@ -1,6 +1,8 @@
 //! What several test files need: the binary over a folder of objects, and a client for it.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
+pub mod cluster;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
