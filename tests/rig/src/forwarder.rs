@@ -55,7 +55,7 @@ struct Replica {
 
 impl Forwarder {
     /// Listens on a loopback port. Without replicas it closes connections at once.
-    pub async fn start() -> Result<Self> {
+    pub fn start() -> Result<Self> {
         install_tls_provider();
         let background = Background::start("forwarder")?;
         let listener = StdListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no loopback port for the forwarder")?;

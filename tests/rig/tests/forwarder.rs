@@ -62,7 +62,7 @@ async fn connect(forwarder: &Forwarder) -> TcpStream {
 #[tokio::test]
 async fn new_connections_go_round_and_established_ones_stay() {
     let (a, b) = (Replica::start(b'a').await, Replica::start(b'b').await);
-    let forwarder = Forwarder::start().await.unwrap();
+    let forwarder = Forwarder::start().unwrap();
     let a_id = forwarder.add(a.admission, a.admin).unwrap();
     let b_id = forwarder.add(b.admission, b.admin).unwrap();
     forwarder.await_ready(2, SOON).await.unwrap();
@@ -98,7 +98,7 @@ async fn new_connections_go_round_and_established_ones_stay() {
 #[tokio::test]
 async fn a_change_arrives_two_seconds_late() {
     let replica = Replica::start(b'a').await;
-    let forwarder = Forwarder::start().await.unwrap();
+    let forwarder = Forwarder::start().unwrap();
     assert_eq!(ask(&mut connect(&forwarder).await).await, None, "nobody is there");
 
     let added = Instant::now();

@@ -26,7 +26,7 @@ async fn start() -> Rig {
     ] {
         server.kubectl(args, None).await.unwrap().ok().unwrap();
     }
-    let proxy = ApiProxy::start(&server).await.unwrap();
+    let proxy = ApiProxy::start(&server).unwrap();
     let token = server.service_account_kubeconfig("default", "user").await.unwrap();
     let client = api_server::client(&proxy.kubeconfig_for(&token).unwrap()).await.unwrap();
     let rig = Rig { server, proxy, client };

@@ -35,7 +35,7 @@ pub struct ApiProxy {
 
 impl ApiProxy {
     /// Starts a proxy before `server`. It survives restarts of the API server.
-    pub async fn start(server: &ApiServer) -> Result<Self> {
+    pub fn start(server: &ApiServer) -> Result<Self> {
         install_tls_provider();
         let background = Background::start("proxy")?;
         let listener = StdListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no loopback port for the proxy")?;

@@ -13,14 +13,13 @@ pub(super) fn watched(uri: &Uri) -> Option<&str> {
 fn plural(path: &str) -> Option<&str> {
     let mut parts = path.trim_matches('/').split('/');
     match parts.next()? {
-        "api" => parts.nth(0)?,
+        "api" => parts.next()?,
         "apis" => parts.nth(1)?,
         _ => return None,
     };
     let rest: Vec<&str> = parts.collect();
     match rest[..] {
-        ["namespaces", _, plural, ..] => Some(plural),
-        [plural, ..] => Some(plural),
+        ["namespaces", _, plural, ..] | [plural, ..] => Some(plural),
         [] => None,
     }
 }
@@ -42,7 +41,7 @@ mod tests {
             ("/apis/machine.sapcloud.io/v1alpha1/namespaces/a/machines?watch=true", Some("machines")),
             ("/version?watch=true", None),
         ] {
-            assert_eq!(watched(&uri.parse().expect("a URI")), expected, "{uri}");
+            assert_eq!(watched(&http::Uri::from_static(uri)), expected, "{uri}");
         }
     }
 }
