@@ -21,8 +21,8 @@ use crate::{assets, audit, kubeconfig, prometheus, wait};
 
 /// How long an API server may take to be ready (measured: about 4 s on two idle cores).
 const READY: Duration = Duration::from_secs(90);
-/// How long it may take to end by itself before it is killed.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long it may take to end by itself before it is killed; with an open watch it would take a minute.
+const GRACE: Duration = Duration::from_secs(2);
 /// How long a token of a service account is valid, in seconds; longer than any test.
 const TOKEN_SECONDS: i64 = 24 * 3600;
 
@@ -103,7 +103,7 @@ impl ApiServer {
         Ok(())
     }
 
-    /// Ends the API server (SIGTERM, after 5 s SIGKILL); etcd stays.
+    /// Ends the API server (SIGTERM, after 2 s SIGKILL); etcd stays.
     pub async fn stop_api_server(&self) -> Result<()> {
         let process = self.lock().take();
         if let Some(mut process) = process {

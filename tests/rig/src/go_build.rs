@@ -22,9 +22,10 @@ const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// The folder with the three programs of Kubernetes `minor` (such as `1.36`), built there if they are missing.
 pub(crate) fn ensure(minor: &str) -> Result<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // tests/rig is two levels below the workspace.
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("no workspace above the rig")?;
     let module = workspace.join("tests/apiserver").join(format!("v{minor}"));
-    let version = version_of(&module)?;
+    let version = version_of(&module, minor)?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
     let folder = target.join("apiserver").join(&version);
     if complete(&folder) {
@@ -56,10 +57,10 @@ fn complete(folder: &Path) -> bool {
 }
 
 /// The version of k8s.io/kubernetes that the module requires, with its leading `v`.
-fn version_of(module: &Path) -> Result<String> {
+fn version_of(module: &Path, minor: &str) -> Result<String> {
     let path = module.join("go.mod");
     let text = std::fs::read_to_string(&path).with_context(|| {
-        format!("cannot read {}; MCM_TEST_KUBERNETES names a minor version without a module", path.display())
+        format!("there is no Go module for {}={minor}: cannot read {}", crate::assets::VERSION_VARIABLE, path.display())
     })?;
     text.lines()
         .filter_map(|line| line.trim().strip_prefix("k8s.io/kubernetes "))
