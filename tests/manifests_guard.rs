@@ -205,11 +205,7 @@ async fn a_terminating_namespace_may_do_anything_and_can_go() {
     cluster.ok(&["delete", "namespace", "leaving", "--wait=false"]).await;
     cluster.label("leaving", &format!("{GUARD}=other"), &[]).await.passed();
     cluster.label("leaving", &format!("{GUARD}-"), &[]).await.passed();
-    let mut namespace = cluster.json(&["get", "namespace", "leaving"]).await;
-    namespace["spec"]["finalizers"] = json!([]);
-    let finalize = ["replace", "--raw", "/api/v1/namespaces/leaving/finalize", "-f", "-"];
-    cluster.kubectl(&finalize, Some(&namespace.to_string())).await.passed();
-    cluster.ok(&["wait", "--for=delete", "namespace/leaving", "--timeout=30s"]).await;
+    cluster.finalize("leaving").await;
 }
 
 #[tokio::test]

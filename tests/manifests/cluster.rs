@@ -4,15 +4,10 @@ use std::time::Duration;
 use rig::{ApiServer, ApiServerOptions, until};
 use serde_json::{Value, json};
 
-use super::{GUARD, PREFIX, STACKIT_ID, class, machine};
+use super::{GUARD, PREFIX, STACKIT_ID, class, folder, machine};
 
 /// How long a policy may take to be in force, or to be gone, after it was written.
 const POLICIES: Duration = Duration::from_secs(60);
-
-/// A kustomization of the repository.
-pub fn folder(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests").join(name).to_str().unwrap().to_owned()
-}
 
 /// An API server with the kinds of Gardener and the machine-controller-manager, and kubectl as its admin.
 pub struct Cluster(pub ApiServer);
@@ -122,6 +117,15 @@ impl Cluster {
             namespace["metadata"]["labels"][GUARD] = json!(guard);
         }
         self.create(&namespace).await.passed();
+    }
+
+    /// Lets a terminating namespace go, as the namespace controller does; what is in it stays.
+    pub async fn finalize(&self, name: &str) {
+        let mut namespace = self.json(&["get", "namespace", name]).await;
+        namespace["spec"]["finalizers"] = json!([]);
+        let path = format!("/api/v1/namespaces/{name}/finalize");
+        self.kubectl(&["replace", "--raw", &path, "-f", "-"], Some(&namespace.to_string())).await.passed();
+        self.ok(&["wait", "--for=delete", &format!("namespace/{name}"), "--timeout=30s"]).await;
     }
 
     /// `kubectl label namespace`, overwriting.

@@ -12,7 +12,15 @@ mod cluster;
 
 use serde_json::{Value, json};
 
-pub use cluster::{Answer, Cluster, folder};
+pub use cluster::Cluster;
+
+/// A kustomization of the repository.
+pub fn folder(name: &str) -> String {
+    format!("{}/manifests/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The kinds of cert-manager that the overlay uses, as far as they have to be known to be applied.
+pub const CERT_MANAGER_CRDS: &str = include_str!("cert-manager-crds.yaml");
 
 /// The label of a namespace that the guard goes by.
 pub const GUARD: &str = "mcm-migration.stackit.cloud/guard";
