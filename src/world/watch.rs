@@ -1,9 +1,15 @@
 //! The list/watch loops that keep the world as the API server has it.
 //!
-//! They are our own because bookmarks must count: a quiet watch and a dead one differ in nothing else. The API server is asked to
-//! end each watch after two fifths of the permitted age; it sends a bookmark each minute and one some 2 s before that end
-//! (k8s.io/apiserver `pkg/storage/cacher/cache_watcher.go`), so a watch that lives gives two signs of life within the age. A watch
-//! that ends or falls silent goes on from its last version *without* a new list: to reconnect alone is no sign of life.
+//! They are our own because signs of life must be seen: a quiet watch and a dead one differ in nothing else. The API server is asked
+//! to end each watch after two fifths of the permitted age, so that a watch that lives shows it twice within the age:
+//!
+//! - by an event, or by the bookmark that is sent each minute and some 2 s before the end. There is none when the API server knows
+//!   of no later version than the one that the watch began with (k8s.io/apiserver `pkg/storage/cacher`), as of a kind that nobody
+//!   writes, unless etcd runs with `--watch-progress-notify-interval`;
+//! - where none came, by the end itself, in time: then everything is listed again, past the API server's caches.
+//!
+//! A watch that falls silent, its end included, goes on from its last version *without* a new list: to reconnect alone is no sign
+//! of life. What stays silent turns stale, and only a good while later is everything listed again.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -86,8 +92,7 @@ async fn keep_watching(client: &Client, world: &World, resource: Resource, mut v
         }
         match end {
             End::Closed { signs: 0 } if lasted + Duration::from_secs(1) >= lasts => {
-                // It lasted for as long as it was asked to, and no bookmark came: this API server sends none.
-                tracing::debug!(%resource, "no bookmark; listing again");
+                tracing::debug!(%resource, "neither an event nor a bookmark; listing again");
                 return;
             }
             End::Closed { .. } => {}
