@@ -1,38 +1,69 @@
+use std::collections::BTreeMap;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// What an operator sees of one shoot's migration, and its emergency brake.
+/// What an operator asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, CustomResource)]
 #[kube(
     group = "mcm-migration.stackit.cloud",
     version = "v1alpha1",
     kind = "MachineMigration",
+    doc = "MachineMigration shows how far the Machines of one shoot have moved from the OpenStack to the STACKIT provider, and is the brake.",
     namespaced,
     shortname = "mmig",
     status = "MachineMigrationStatus",
-    validation = "self.metadata.name == 'openstack-to-stackit'"
+    validation = Rule::new("self.metadata.name == 'openstack-to-stackit'")
+        .message("a MachineMigration is named openstack-to-stackit, one in each namespace"),
+    printcolumn(name = "Phase", type_ = "string", json_path = ".status.phase"),
+    printcolumn(
+        name = "Done",
+        type_ = "integer",
+        json_path = ".status.machines.labelled",
+        description = "Machines whose server carries every label."
+    ),
+    printcolumn(
+        name = "Total",
+        type_ = "integer",
+        json_path = ".status.machines.total",
+        description = "Machines in the namespace."
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.reason",
+        description = "What the migration waits for."
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(rename_all = "camelCase")]
 pub struct MachineMigrationSpec {
-    /// Nothing is rewritten and the side task only reports; the guard stays as it is.
+    /// While true nothing is rewritten and the side task only reports; the guard stays as it is.
     #[serde(default)]
     pub paused: bool,
 }
 
-/// What is so now. Conditions decide; the phase is for display.
+/// What was found at the last pass. Conditions decide; phase and reason are for display.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineMigrationStatus {
-    /// How far the shoot is.
+    /// The furthest step that holds. For display, never read by the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Phase")]
     pub phase: Option<Phase>,
-    /// `Guarded`, `Armed`, `Rewritten`, `Labelled`, `Complete`, `Paused`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<Condition>,
-    /// Machines of the namespace.
+    /// Why the next step does not hold yet. For display, never read by the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub reason: Option<String>,
+    /// `Guarded`, `Armed`, `Rewritten`, `Labelled`, `Complete` and `Paused`, each with a reason and a sentence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(schema_with = "conditions")]
+    pub conditions: Vec<Condition>,
+    /// How many Machines of the namespace are where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "MachineCounts")]
     pub machines: Option<MachineCounts>,
 }
 
@@ -55,14 +86,53 @@ pub enum Phase {
     RollingBack,
 }
 
-/// How many Machines are where.
+/// How many Machines are where. `i32`, because kubectl warns about the formats of unsigned numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(transform = without_defaults)]
 pub struct MachineCounts {
-    /// All.
-    #[serde(default)]
+    /// All Machines, terminating ones included.
     pub total: i32,
-    /// With a legacy ID.
-    #[serde(default)]
+    /// Machines with a legacy ID.
     pub legacy: i32,
+    /// Terminating Machines with a legacy ID; they cannot go before they are rewritten.
+    pub terminating_legacy: i32,
+    /// Machines that wait, counted by reason.
+    pub waiting: BTreeMap<String, i32>,
+    /// Machines whose new ID is not yet old enough for a label on their server.
+    pub quarantined: i32,
+    /// Machines whose server carries every label.
+    pub labelled: i32,
+    /// Machines that an operator has excepted by annotation.
+    pub exceptions: i32,
+}
+
+/// A count that is absent is none: the API server need not write it in.
+fn without_defaults(schema: &mut Schema) {
+    if let Some(properties) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
+        for property in properties.values_mut().filter_map(serde_json::Value::as_object_mut) {
+            property.remove("default");
+        }
+    }
+}
+
+/// A map by type, so that two writers of different conditions do not overwrite each other.
+fn conditions(_: &mut schemars::SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"],
+        "items": {
+            "type": "object",
+            "required": ["type", "status", "lastTransitionTime", "reason", "message"],
+            "properties": {
+                "type": {"type": "string"},
+                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+                "observedGeneration": {"type": "integer", "format": "int64"},
+                "lastTransitionTime": {"type": "string", "format": "date-time"},
+                "reason": {"type": "string"},
+                "message": {"type": "string"},
+            },
+        },
+    })
 }

@@ -2,14 +2,18 @@
 
 mod call;
 mod error;
-mod facts;
+mod fact;
 pub mod folder;
 mod known_world;
 mod machine_migration;
 mod reduce;
 mod resource;
 mod snapshot;
+mod trouble;
 pub mod watch;
+mod watch_event;
+
+use fact::Fact;
 
 pub use call::chain;
 pub use error::WorldError;

@@ -1,14 +1,11 @@
 //! What the API server says of one namespace right now, past every cache.
 
+use futures::future::try_join_all;
 use kube::Client;
 use mcm_migration_core::decide::NamespaceFacts;
 
 use super::call::{Which, list};
-use super::facts;
-use super::reduce::{
-    ClusterView, DeploymentView, MachineClassView, MachineDeploymentView, MachineView, MigrationView, NamespaceView,
-    PodView, View, WorkerView,
-};
+use super::reduce::Seen;
 use super::{Resource, WorldError};
 
 /// Reads everything of `namespace` that decides but its Secret, which an operator may not be allowed to read: the project stays
@@ -17,16 +14,15 @@ use super::{Resource, WorldError};
 /// # Errors
 /// The first resource that could not be read.
 pub async fn snapshot(client: &Client, namespace: &str) -> Result<NamespaceFacts, WorldError> {
-    let mut known = NamespaceFacts::default();
-    macro_rules! read {
-        ($($view:ty => $which:expr),*) => { $(take_up::<$view>(client, $which, &mut known).await?;)* };
+    let resources = Resource::ALL.into_iter().filter(|resource| *resource != Resource::Secrets);
+    let lists = try_join_all(resources.map(|resource| objects(client, resource, namespace))).await?;
+    let mut facts = NamespaceFacts::default();
+    for Seen { name, fact, .. } in lists.into_iter().flatten() {
+        if let Some(fact) = fact {
+            fact.enter(&mut facts, name);
+        }
     }
-    let (within, named) = (Which::In(namespace), Which::Named(namespace));
-    read!(
-        NamespaceView => named, ClusterView => named, WorkerView => within, MigrationView => within, MachineClassView => within,
-        MachineDeploymentView => within, DeploymentView => within, PodView => within, MachineView => within
-    );
-    Ok(known)
+    Ok(facts)
 }
 
 /// The namespaces that have a Worker, in order.
@@ -34,22 +30,18 @@ pub async fn snapshot(client: &Client, namespace: &str) -> Result<NamespaceFacts
 /// # Errors
 /// When the Workers could not be listed.
 pub async fn shoot_namespaces(client: &Client) -> Result<Vec<String>, WorldError> {
-    let (workers, _) = list::<WorkerView>(client, Which::All).await.map_err(|failed| failed.error)?;
+    let workers = list(client, Resource::Workers, Which::All).await?.objects;
     let mut namespaces: Vec<String> = workers.into_iter().map(|worker| worker.namespace.into()).collect();
     namespaces.sort();
     namespaces.dedup();
     Ok(namespaces)
 }
 
-async fn take_up<V: View>(client: &Client, which: Which<'_>, known: &mut NamespaceFacts) -> Result<(), WorldError> {
-    let seen = match list::<V>(client, which).await {
-        Ok((seen, _)) => seen,
+async fn objects(client: &Client, resource: Resource, namespace: &str) -> Result<Vec<Seen>, WorldError> {
+    match list(client, resource, Which::Of(namespace)).await {
+        Ok(listed) => Ok(listed.objects),
         // Without its CRD there is none.
-        Err(failed) if failed.code == 404 && V::RESOURCE == Resource::MachineMigrations => Vec::new(),
-        Err(failed) => return Err(failed.error),
-    };
-    for observation in seen {
-        facts::put(known, observation.name, observation.fact);
+        Err(error) if error.code() == 404 && resource == Resource::MachineMigrations => Ok(Vec::new()),
+        Err(error) => Err(error),
     }
-    Ok(())
 }

@@ -1,28 +1,38 @@
 //! The list/watch loops that keep the world as the API server has it.
 //!
-//! They are our own because bookmarks must count: a quiet watch and a dead one differ in nothing else. The API server is asked to
-//! end each watch after two fifths of the permitted age; it sends a bookmark every minute and one shortly before that end, so a
-//! watch that lives gives two signs of life within the age. A watch that ends or falls silent goes on from its last version
-//! *without* a new list: to reconnect alone is no sign of life.
+//! They are our own because signs of life must be seen: a quiet watch and a dead one differ in nothing else. The API server is asked
+//! to end each watch after two fifths of the permitted age, so that a watch that lives shows it twice within the age:
+//!
+//! - by an event, or by the bookmark that is sent each minute and some 2 s before the end. There is none when the API server knows
+//!   of no later version than the one that the watch began with (k8s.io/apiserver `pkg/storage/cacher`), as of a kind that nobody
+//!   writes, unless etcd runs with `--watch-progress-notify-interval`;
+//! - where none came, by the end itself, in time: then everything is listed again, past the API server's caches.
+//!
+//! A watch that falls silent, its end included, goes on from its last version *without* a new list: to reconnect alone is no sign
+//! of life. What stays silent turns stale, and only a good while later is everything listed again.
 
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use backon::BackoffBuilder;
-use futures::TryStreamExt;
+use futures::AsyncBufReadExt;
 use kube::Client;
-use kube::api::{WatchEvent, WatchParams};
+use kube::api::WatchParams;
 use kube::core::Request;
 use tokio::task::JoinSet;
 
-use super::call::{Failed, Which, chain, list, within_deadline};
-use super::reduce::{
-    ClusterView, DeploymentView, MachineClassView, MachineDeploymentView, MachineView, MigrationView, NamespaceView,
-    PodView, SecretView, View, WorkerView,
-};
+use super::call::{Listed, Which, chain, list, within_deadline};
+use super::reduce::Seen;
+use super::trouble::Trouble;
+use super::watch_event::WatchEvent;
 use super::{Resource, World, WorldError};
+
+/// How much longer than it was asked to last a watch is waited for.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A watch that lasted this long was no failure, whatever ended it.
+const LONG_ENOUGH: Duration = Duration::from_secs(4);
 
 /// Follows every resource.
 ///
@@ -30,21 +40,9 @@ use super::{Resource, World, WorldError};
 /// Only when a task ends, which it never does by itself; the process should be started again then.
 pub async fn follow(client: Client, world: Arc<World>) -> Result<Infallible, WorldError> {
     let mut tasks = JoinSet::new();
-    macro_rules! follow {
-        ($($view:ty),*) => { $(tasks.spawn(keep::<$view>(client.clone(), Arc::clone(&world)));)* };
+    for resource in Resource::ALL {
+        tasks.spawn(keep(client.clone(), Arc::clone(&world), resource));
     }
-    follow!(
-        NamespaceView,
-        MigrationView,
-        MachineClassView,
-        MachineView,
-        MachineDeploymentView,
-        DeploymentView,
-        PodView,
-        SecretView,
-        WorkerView,
-        ClusterView
-    );
     match tasks.join_next().await {
         Some(Ok(never)) => match never {},
         Some(Err(error)) => Err(WorldError::Ended(error.to_string())),
@@ -52,157 +50,171 @@ pub async fn follow(client: Client, world: Arc<World>) -> Result<Infallible, Wor
     }
 }
 
-/// Why a watch does not go on from where it is.
-enum Broken {
-    /// The version is too old, or nobody knows what was missed.
-    Gone(String),
-    /// The call failed; the version still holds.
-    Failed(WorldError),
-}
-
 /// Keeps one resource for ever.
-async fn keep<V: View>(client: Client, world: Arc<World>) -> Infallible {
-    let resource = V::RESOURCE;
+async fn keep(client: Client, world: Arc<World>, resource: Resource) -> Infallible {
     let mut trouble = Trouble::new(resource);
     loop {
-        let version = match list::<V>(&client, Which::All).await {
-            Ok((seen, version)) => {
-                tracing::debug!(%resource, objects = seen.len(), "listed");
-                world.replace(resource, seen);
-                world.sign_of_life(resource);
+        let asked = Instant::now();
+        match list(&client, resource, Which::All).await {
+            Ok(Listed { objects, version, at }) => {
+                tracing::debug!(%resource, objects = objects.len(), "listed");
+                world.replace(resource, objects.into_iter().filter_map(entry), at);
                 trouble.over();
-                version
+                keep_watching(&client, &world, resource, version, &mut trouble).await;
             }
-            Err(Failed { code: 404, .. }) if resource == Resource::MachineMigrations => {
+            Err(error) if error.code() == 404 && resource == Resource::MachineMigrations => {
                 // Without its CRD there are none: no gate is open, and nothing is out of order.
-                world.replace(resource, Vec::new());
-                world.sign_of_life(resource);
+                world.replace(resource, [], asked);
                 trouble.over();
                 tokio::time::sleep((world.max_age() / 5).clamp(Duration::from_secs(1), Duration::from_secs(30))).await;
-                continue;
             }
-            Err(Failed { error, .. }) => {
-                trouble.wait(&error.to_string()).await;
-                continue;
+            Err(error) => {
+                trouble.say(&error);
+                trouble.wait().await;
             }
-        };
-        keep_watching::<V>(&client, &world, version, &mut trouble).await;
+        }
     }
+}
+
+fn entry(seen: Seen) -> Option<(Box<str>, Box<str>, super::Fact)> {
+    Some((seen.namespace, seen.name, seen.fact?))
 }
 
 /// Watches from `version` until a new list is needed.
-async fn keep_watching<V: View>(client: &Client, world: &World, mut version: String, trouble: &mut Trouble) {
+async fn keep_watching(client: &Client, world: &World, resource: Resource, mut version: String, trouble: &mut Trouble) {
     loop {
-        match watch_once::<V>(client, world, &mut version, trouble).await {
-            Ok(()) => {}
-            Err(Broken::Gone(why)) => {
-                tracing::debug!(resource = %V::RESOURCE, why, "listing again");
+        let began = Instant::now();
+        let lasts = lasts(world.max_age());
+        let end = watch_once(client, world, resource, lasts, &mut version, trouble).await;
+        let lasted = began.elapsed();
+        if lasted >= LONG_ENOUGH {
+            trouble.reset();
+        }
+        match end {
+            End::Closed { signs: 0 } if lasted + Duration::from_secs(1) >= lasts => {
+                tracing::debug!(%resource, "neither an event nor a bookmark; listing again");
                 return;
             }
-            Err(Broken::Failed(error)) => trouble.wait(&error.to_string()).await,
+            End::Closed { .. } => {}
+            End::Relist(why) => {
+                tracing::debug!(%resource, why, "listing again");
+                trouble.wait().await;
+                return;
+            }
+            End::Failed(error) => {
+                let gone = error.code() == 410;
+                let unknown = matches!(error, WorldError::Unreadable { .. }) || error.code() == 404;
+                if !gone {
+                    trouble.say(&error);
+                }
+                if gone || unknown {
+                    trouble.wait().await;
+                    return;
+                }
+            }
         }
-        // Something keeps the watch silent for good: look at the whole again.
-        if world.silent_for(V::RESOURCE).is_none_or(|age| age > 2 * world.max_age()) {
+        if world.silent_for(resource).is_none_or(|age| age > world.max_age().saturating_mul(2)) {
+            // Something keeps the watch silent for good: look at the whole again.
             return;
+        }
+        if lasted < LONG_ENOUGH {
+            trouble.wait().await;
         }
     }
 }
 
-/// One watch, until the API server ends it or it falls silent.
-async fn watch_once<V: View>(
+/// For how long the API server is asked to keep a watch.
+fn lasts(max_age: Duration) -> Duration {
+    Duration::from_secs((max_age.as_secs() / 5).saturating_mul(2).clamp(5, 290))
+}
+
+/// Why a watch ended.
+enum End {
+    /// By the API server, or with the connection.
+    Closed {
+        /// How many signs of life it gave.
+        signs: usize,
+    },
+    /// The API server cannot go on from this version: its words.
+    Relist(String),
+    /// Otherwise.
+    Failed(WorldError),
+}
+
+/// One watch.
+async fn watch_once(
     client: &Client,
     world: &World,
+    resource: Resource,
+    lasts: Duration,
     version: &mut String,
     trouble: &mut Trouble,
-) -> Result<(), Broken> {
-    let resource = V::RESOURCE;
-    let lasts = u32::try_from((world.max_age() * 2 / 5).as_secs()).unwrap_or(u32::MAX).clamp(5, 290);
-    let silence = Duration::from_secs(u64::from(lasts) + 5);
+) -> End {
+    const VERB: &str = "watch";
     let params = WatchParams {
         field_selector: resource.field_selector().map(str::to_owned),
         label_selector: resource.label_selector(),
-        timeout: Some(lasts),
+        timeout: u32::try_from(lasts.as_secs()).ok(),
         bookmarks: true,
         ..WatchParams::default()
     };
     let request = Request::new(resource.url(None));
-    let events = within_deadline("watch", resource, async {
-        client.request_events::<V>(request.watch(&params, version).map_err(kube::Error::BuildRequest)?).await
-    })
-    .await
-    .map_err(|failed| match failed.code {
-        410 => Broken::Gone(failed.error.to_string()),
-        _ => Broken::Failed(failed.error),
-    })?;
-    let mut events = pin!(events);
+    let until = tokio::time::Instant::now() + lasts + GRACE;
+    let call = within_deadline(VERB, resource, async {
+        client.request_stream(request.watch(&params, version).map_err(kube::Error::BuildRequest)?).await
+    });
+    let silent = || WorldError::Silent { verb: VERB, resource, seconds: (lasts + GRACE).as_secs() };
+    let mut lines = match tokio::time::timeout_at(until, call).await {
+        Ok(Ok(lines)) => pin!(lines),
+        Ok(Err(error)) => return End::Failed(error),
+        Err(_) => return End::Failed(silent()),
+    };
+    let mut signs = 0;
     loop {
-        let failed = |message| Broken::Failed(WorldError::Call { verb: "watch", resource, message });
-        let event = match tokio::time::timeout(silence, events.try_next()).await {
-            Ok(Ok(Some(event))) => event,
-            Ok(Ok(None)) => return Ok(()),
-            // What could not be read may be an object that counts.
-            Ok(Err(kube::Error::SerdeError(error))) => return Err(Broken::Gone(error.to_string())),
-            Ok(Err(error)) => return Err(failed(chain(&error))),
-            Err(_) => return Err(failed(format!("no event and no bookmark for {} s", silence.as_secs()))),
-        };
-        match event {
-            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                *version = take_up(world, object).unwrap_or_else(|| std::mem::take(version));
+        let mut line = Vec::new();
+        match tokio::time::timeout_at(until, lines.read_until(b'\n', &mut line)).await {
+            // A line that breaks off is sent again by the next watch.
+            Ok(Ok(_)) if !line.ends_with(b"\n") => return End::Closed { signs },
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) if error.kind() == std::io::ErrorKind::UnexpectedEof => return End::Closed { signs },
+            Ok(Err(error)) => {
+                return End::Failed(WorldError::Unreachable { verb: VERB, resource, message: chain(&error) });
             }
-            WatchEvent::Deleted(object) => {
-                *version = object.version().map_or_else(|| std::mem::take(version), str::to_owned);
-                if let Some(gone) = object.observe() {
-                    world.remove(resource, &gone.namespace, &gone.name);
+            Err(_) => return End::Failed(silent()),
+        }
+        match WatchEvent::read(resource, &line) {
+            Ok(WatchEvent::Put(seen)) => {
+                version.clear();
+                version.push_str(&seen.version);
+                if let Some(fact) = seen.fact {
+                    world.apply(&seen.namespace, seen.name, fact);
                 }
             }
-            WatchEvent::Bookmark(bookmark) => *version = bookmark.metadata.resource_version,
-            WatchEvent::Error(status) if status.code == 410 => return Err(Broken::Gone(status.message)),
-            WatchEvent::Error(status) => return Err(Broken::Gone(status.message)),
+            Ok(WatchEvent::Gone(seen)) => {
+                version.clear();
+                version.push_str(&seen.version);
+                if seen.fact.is_some() {
+                    world.remove(resource, &seen.namespace, &seen.name);
+                }
+            }
+            Ok(WatchEvent::Bookmark(at)) => *version = at.into(),
+            Ok(WatchEvent::Error(why)) => return End::Relist(why),
+            Err(error) => return End::Failed(error),
         }
-        world.sign_of_life(resource);
+        signs += 1;
+        world.sign_of_life(resource, Instant::now());
         trouble.over();
     }
 }
 
-/// Takes up an object, and gives its version back.
-fn take_up<V: View>(world: &World, object: V) -> Option<String> {
-    let version = object.version().map(str::to_owned);
-    if let Some(observation) = object.observe() {
-        world.put(observation);
-    }
-    version
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A resource that cannot be listed or watched: waits longer each time, and speaks when it begins and when it is over.
-#[derive(Debug)]
-struct Trouble {
-    resource: Resource,
-    waits: Option<backon::ExponentialBackoff>,
-}
-
-impl Trouble {
-    fn new(resource: Resource) -> Self {
-        Self { resource, waits: None }
-    }
-
-    async fn wait(&mut self, error: &str) {
-        if self.waits.is_none() {
-            tracing::warn!(resource = %self.resource, error, "cannot follow the cluster; trying again");
-        }
-        let waits = self.waits.get_or_insert_with(|| {
-            backon::ExponentialBuilder::new()
-                .with_min_delay(Duration::from_millis(500))
-                .with_max_delay(Duration::from_secs(10))
-                .with_jitter()
-                .without_max_times()
-                .build()
-        });
-        tokio::time::sleep(waits.next().unwrap_or(Duration::from_secs(10))).await;
-    }
-
-    fn over(&mut self) {
-        if self.waits.take().is_some() {
-            tracing::info!(resource = %self.resource, "following the cluster again");
+    #[test]
+    fn a_watch_lasts_two_fifths_of_the_permitted_age() {
+        for (max_age, seconds) in [(0, 5), (12, 5), (150, 60), (u64::MAX, 290)] {
+            assert_eq!(lasts(Duration::from_secs(max_age)), Duration::from_secs(seconds));
         }
     }
 }

@@ -1,84 +1,125 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{FolderError, Seen, file, files, fill, text_of};
+use super::{FolderError, Objects, file, files, fill, text_of};
 use crate::world::{Resource, World};
 
 /// How often the folder is looked at. By content, not by events: the links of a mounted `ConfigMap` swap below a file's name.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// What is known of one file.
-#[derive(Debug)]
-struct Known {
-    /// As it was when it was last looked at; none when that did not succeed.
-    text: Option<String>,
-    /// Its last good state.
-    good: Seen,
-}
-
-/// Keeps the world as the folder is. A broken file is named once and its last good state is kept; while the folder itself cannot
-/// be read, the world turns stale.
+/// Keeps the world as the folder is. A broken file is named once and its last good state counts; while the folder itself cannot be
+/// read, the world turns stale.
 ///
 /// # Errors
-/// When the folder cannot be read at the start. Later on only the log tells.
+/// When the folder or a file in it cannot be read at the start. Later on only the log tells.
 pub async fn follow(folder: &Path, world: &World) -> Result<Infallible, FolderError> {
-    let mut known = BTreeMap::new();
-    look(folder, &mut known, world)?;
-    let mut readable = true;
+    let mut state = State::default();
+    let (mut first, mut said) = (true, false);
     loop {
-        tokio::time::sleep(EVERY).await;
-        match look(folder, &mut known, world) {
-            Ok(()) => readable = true,
-            Err(error) if readable => {
-                readable = false;
-                tracing::warn!(%error, "the folder cannot be read");
+        let (at, path) = (Instant::now(), folder.to_owned());
+        let look = tokio::task::spawn_blocking(move || {
+            let outcome = state.look(&path);
+            (state, outcome)
+        });
+        let outcome;
+        (state, outcome) = look
+            .await
+            .map_err(|error| FolderError::Read { path: folder.to_owned(), source: std::io::Error::other(error) })?;
+        match outcome {
+            Ok(outcome) => {
+                said = false;
+                if first && let Some(error) = outcome.errors.into_iter().next() {
+                    return Err(error);
+                }
+                if first || outcome.changed {
+                    fill(world, state.objects(), at);
+                }
+                for resource in Resource::ALL {
+                    world.sign_of_life(resource, at);
+                }
+            }
+            Err(error) if first => return Err(error),
+            Err(error) if !said => {
+                said = true;
+                tracing::warn!(%error, "the folder cannot be read; what is known of it turns stale");
             }
             Err(_) => {}
         }
+        first = false;
+        tokio::time::sleep(EVERY).await;
     }
 }
 
-/// Takes up what changed.
-fn look(folder: &Path, known: &mut BTreeMap<PathBuf, Known>, world: &World) -> Result<(), FolderError> {
-    let paths = files(folder)?;
-    let before = known.len();
-    known.retain(|path, _| paths.contains(path));
-    let mut changed = known.len() != before;
-    for path in paths {
-        changed |= look_at(&path, known);
-    }
-    if changed || world.silent_for(Resource::Machines).is_none() {
-        fill(world, known.values().flat_map(|file| file.good.iter().cloned()).collect());
-    }
-    for resource in Resource::ALL {
-        world.sign_of_life(resource);
-    }
-    Ok(())
+/// What is known of the folder.
+#[derive(Debug, Default)]
+struct State(BTreeMap<PathBuf, File>);
+
+/// What is known of one file.
+#[derive(Debug, Default)]
+struct File {
+    /// As it was when it was last looked at; the error's text when it could not be read.
+    text: Option<Result<String, String>>,
+    /// Its last good state.
+    good: Objects,
 }
 
-/// Whether the file has another good state than before.
-fn look_at(path: &Path, known: &mut BTreeMap<PathBuf, Known>) -> bool {
-    let file = known.entry(path.to_owned()).or_insert(Known { text: None, good: Seen::new() });
-    let read = text_of(path).and_then(|text| {
-        if file.text.as_ref() == Some(&text) {
-            return Ok(None);
+/// What a look at the folder brought.
+#[derive(Debug, Default)]
+struct Looked {
+    changed: bool,
+    /// Of files that were not broken in the same way at the last look.
+    errors: Vec<FolderError>,
+}
+
+impl State {
+    fn objects(&self) -> Objects {
+        self.0.values().flat_map(|file| file.good.iter().cloned()).collect()
+    }
+
+    /// Takes up what changed.
+    fn look(&mut self, folder: &Path) -> Result<Looked, FolderError> {
+        let paths: BTreeSet<PathBuf> = files(folder)?;
+        let mut looked = Looked::default();
+        self.0.retain(|path, _| {
+            let there = paths.contains(path);
+            if !there {
+                tracing::info!(file = %path.display(), "is gone");
+            }
+            looked.changed |= !there;
+            there
+        });
+        for path in paths {
+            let file = self.0.entry(path.clone()).or_default();
+            match file.look(&path) {
+                Ok(changed) => looked.changed |= changed,
+                Err(error) => {
+                    tracing::warn!(%error, "a manifest cannot be taken up");
+                    looked.errors.push(error);
+                }
+            }
         }
-        let seen = file::read(path, &text);
-        file.text = Some(text);
-        seen.map(Some)
-    });
-    match read {
-        Ok(None) => false,
-        Ok(Some(seen)) => {
-            tracing::info!(file = %path.display(), objects = seen.len(), "took up");
-            file.good = seen;
-            true
+        Ok(looked)
+    }
+}
+
+impl File {
+    /// Whether it has another good state than before.
+    fn look(&mut self, path: &Path) -> Result<bool, FolderError> {
+        let (text, unread) = match text_of(path) {
+            Ok(text) => (Ok(text), None),
+            Err(error) => (Err(error.to_string()), Some(error)),
+        };
+        if self.text.as_ref() == Some(&text) {
+            return Ok(false);
         }
-        Err(error) => {
-            tracing::warn!(%error, "a manifest is broken");
-            false
+        let text = self.text.insert(text);
+        if let Some(error) = unread {
+            return Err(error);
         }
+        self.good = file::read(path, text.as_deref().unwrap_or_default())?;
+        tracing::info!(file = %path.display(), objects = self.good.len(), "took up");
+        Ok(true)
     }
 }

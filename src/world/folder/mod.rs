@@ -1,13 +1,14 @@
 //! The second source: a folder of manifests, as `kubectl get -o yaml` writes them. It needs no cluster.
 
+mod document;
 mod file;
 mod follow;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::reduce::Observation;
+use super::reduce::Seen;
 use super::{Resource, World};
 
 pub use follow::follow;
@@ -23,81 +24,73 @@ pub enum FolderError {
         /// What was wrong.
         source: std::io::Error,
     },
-    /// A file is neither YAML nor JSON.
-    #[error("{path} is broken: {message}; correct it, its last good state is kept meanwhile")]
-    Syntax {
+    /// A file does not hold what it should.
+    #[error("{path} is broken: {message}; correct it, its last good state counts until then")]
+    Broken {
         /// The file.
         path: PathBuf,
-        /// What was wrong, with line and column where they are known.
-        message: String,
-    },
-    /// An object in a file does not have the shape of its kind.
-    #[error(
-        "{path}: the {kind} `{name}` cannot be read: {message}; correct it, the file's last good state is kept meanwhile"
-    )]
-    Object {
-        /// The file.
-        path: PathBuf,
-        /// Its kind.
-        kind: String,
-        /// Its name.
-        name: String,
-        /// What was wrong.
+        /// What is wrong, with the line.
         message: String,
     },
 }
 
-/// What stands in one file or folder.
-type Seen = Vec<(Resource, Observation)>;
+/// What stands in a file or in the folder. Of an object that stands there twice the last one counts, in the order of the paths.
+type Objects = Vec<(Resource, Seen)>;
 
 /// Everything that stands in `folder`, for one decision: it never turns stale.
 ///
 /// # Errors
 /// The first file that cannot be read.
 pub fn load(folder: &Path) -> Result<World, FolderError> {
-    let mut seen = Seen::new();
+    let mut objects = Objects::new();
     for path in files(folder)? {
-        seen.extend(file::read(&path, &text_of(&path)?)?);
+        objects.extend(file::read(&path, &text_of(&path)?)?);
     }
     let world = World::new(Duration::MAX);
-    fill(&world, seen);
+    fill(&world, objects, Instant::now());
     Ok(world)
 }
 
-/// Makes `seen` all that the world knows.
-fn fill(world: &World, seen: Seen) {
-    let mut sorted: BTreeMap<Resource, Vec<Observation>> =
+/// Makes `objects` all that the world knows.
+fn fill(world: &World, objects: Objects, at: Instant) {
+    let mut sorted: BTreeMap<Resource, Vec<_>> =
         Resource::ALL.into_iter().map(|resource| (resource, Vec::new())).collect();
-    for (resource, observation) in seen {
-        sorted.entry(resource).or_default().push(observation);
+    for (resource, Seen { namespace, name, fact, .. }) in objects {
+        // As kubectl does with a manifest that names none.
+        let namespace = if namespace.is_empty() { "default".into() } else { namespace };
+        if let Some(fact) = fact {
+            sorted.entry(resource).or_default().push((namespace, name, fact));
+        }
     }
-    for (resource, observations) in sorted {
-        world.replace(resource, observations);
-        world.sign_of_life(resource);
+    for (resource, objects) in sorted {
+        world.replace(resource, objects, at);
     }
 }
 
-/// The manifests in a folder and below it, in order; those whose name begins with a dot are left out, as the links of a mounted
-/// `ConfigMap` are.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, FolderError> {
+/// The manifests in a folder and below it, in order. Those whose name begins with a dot are left out: in a mounted `ConfigMap` they
+/// are the folders that the links of the right names lead to.
+fn files(folder: &Path) -> Result<BTreeSet<PathBuf>, FolderError> {
     let broken = |source| FolderError::Read { path: folder.to_owned(), source };
-    let mut found = Vec::new();
+    let mut found = BTreeSet::new();
     for entry in std::fs::read_dir(folder).map_err(broken)? {
         let path = entry.map_err(broken)?.path();
         if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) {
             continue;
         }
         if path.is_dir() {
-            found.extend(files(&path)?);
+            found.append(&mut files(&path)?);
         } else if path
             .extension()
-            .is_some_and(|extension| ["yaml", "yml", "json"].map(AsRef::as_ref).contains(&extension))
+            .is_some_and(|extension| extension == "yaml" || extension == "yml" || is_json(extension))
         {
-            found.push(path);
+            found.insert(path);
         }
     }
-    found.sort();
     Ok(found)
+}
+
+fn is_json(extension: &std::ffi::OsStr) -> bool {
+    extension == "json"
 }
 
 fn text_of(path: &Path) -> Result<String, FolderError> {
