@@ -2,12 +2,19 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use clap::Args;
 use secrecy::ExposeSecret;
 
 use super::{Exit, fail};
-use crate::serving::issue::{self, IssueError, Validity};
+use crate::serving::UnixTime;
+use crate::serving::certificates::authority::{IssueError, issue, new_authority};
+
+/// Clocks of client and server may differ by this much.
+const BACKDATED: Duration = Duration::from_secs(300);
 
 /// Flags of `certs`.
 #[derive(Debug, Args)]
@@ -43,24 +50,21 @@ enum CertsError {
 pub(super) fn run(flags: &CertsFlags) -> Exit {
     let written = match make(flags) {
         Ok(written) => written,
-        Err(error @ CertsError::There(_)) => return fail(Exit::Usage, &error),
-        Err(error) => return fail(Exit::Failed, &error),
+        Err(error @ CertsError::Write { .. }) => return fail(Exit::Failed, &error),
+        Err(error) => return fail(Exit::Usage, &error),
     };
-    let mut out = std::io::stdout().lock();
-    for file in written {
-        if let Err(error) = writeln!(out, "wrote {}", file.display()) {
-            return fail(Exit::Failed, &format_args!("cannot write to standard output: {error}"));
-        }
+    match std::io::stdout().write_all(written.as_bytes()) {
+        Ok(()) => Exit::Done,
+        Err(error) => fail(Exit::Failed, &format_args!("cannot write to standard output: {error}")),
     }
-    Exit::Done
 }
 
-/// Makes a CA, whose key is thrown away, and one certificate signed by it.
-fn make(flags: &CertsFlags) -> Result<Vec<PathBuf>, CertsError> {
-    let now = jiff::Timestamp::now().as_second();
-    let validity = Validity::starting(now, i64::from(flags.days) * 86_400);
-    let ca = issue::ca(now, validity)?;
-    let leaf = issue::leaf(&ca, &flags.names, validity)?;
+/// Makes a CA, whose key is thrown away, and one certificate signed by it; says what it wrote and how it is used.
+fn make(flags: &CertsFlags) -> Result<String, CertsError> {
+    let from = UnixTime::now().minus(BACKDATED);
+    let lifetime = Duration::from_secs(u64::from(flags.days) * 86_400) + BACKDATED;
+    let ca = new_authority(from, lifetime)?;
+    let leaf = issue(&ca, &flags.names.iter().cloned().collect(), from, from.plus(lifetime))?;
     let file = |name: &str| flags.out.join(name);
     let files = [
         (file("ca.crt"), ca.certificate.as_str(), 0o644),
@@ -73,7 +77,16 @@ fn make(flags: &CertsFlags) -> Result<Vec<PathBuf>, CertsError> {
     {
         return Err(CertsError::There(there.clone()));
     }
-    files.into_iter().map(|(file, text, mode)| write(&file, text, mode).map(|()| file)).collect()
+    let mut written = String::new();
+    for (file, text, mode) in files {
+        write(&file, text, mode)?;
+        written += &format!("wrote {}\n", file.display());
+    }
+    let out = flags.out.display();
+    let bundle = BASE64_STANDARD.encode(&ca.certificate);
+    Ok(format!(
+        "{written}serve with: --tls-cert-dir {out}\ntrust with: curl --cacert {out}/ca.crt\ncaBundle: {bundle}\n"
+    ))
 }
 
 fn write(file: &Path, text: &str, mode: u32) -> Result<(), CertsError> {

@@ -1,4 +1,4 @@
-use std::sync::atomic::AtomicU64;
+//! What this room counts.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -6,57 +6,70 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-/// What the listeners count.
-#[derive(Debug, Clone, Default)]
-pub struct ServingMetrics {
-    not_after: Family<CertificateLabels, Gauge>,
-    reload_failures: Counter,
-    handshake_failures: Counter,
-    deadline_exceeded: Counter,
-    connections: Gauge<u64, AtomicU64>,
+use super::UnixTime;
+
+/// What every metric's name begins with; a registry of this prefix is what the rooms register in.
+pub const PREFIX: &str = "mcm_migration_webhook";
+
+/// A label that says why.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Why {
+    reason: &'static str,
 }
 
+/// A label that says which certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CertificateLabels {
+struct Which {
     certificate: &'static str,
 }
 
+/// Counters and gauges of the listeners and certificates. Clones count together.
+#[derive(Debug, Clone, Default)]
+pub struct ServingMetrics {
+    connections: Gauge,
+    handshake_failures: Counter,
+    refused: Family<Why, Counter>,
+    not_after: Family<Which, Gauge>,
+    reload_failures: Counter,
+}
+
 impl ServingMetrics {
-    /// Makes them known to `registry`.
+    /// Metrics that `registry` shows.
     #[must_use]
     pub fn register(registry: &mut Registry) -> Self {
         let metrics = Self::default();
+        let Self { connections, handshake_failures, refused, not_after, reload_failures } = metrics.clone();
+        registry.register("admission_connections", "Open connections of the admission listener", connections);
+        registry.register(
+            "tls_handshake_failures",
+            "TLS handshakes that failed or took too long; a connection closed without a word is none",
+            handshake_failures,
+        );
+        registry.register("admission_refused", "Calls that a limit of the listener ended, by reason", refused);
         registry.register_with_unit(
             "certificate_not_after",
-            "When the certificate ends, since the epoch",
+            "When the serving certificate (leaf) and its CA end, since the epoch",
             Unit::Seconds,
-            metrics.not_after.clone(),
+            not_after,
         );
         registry.register(
             "certificate_reload_failures",
-            "Certificates that could not be taken up; the last good one is kept",
-            metrics.reload_failures.clone(),
+            "Certificates that could not be taken up or renewed; the last good one is kept",
+            reload_failures,
         );
-        registry.register(
-            "tls_handshake_failures",
-            "Connections that ended in the handshake, probes included",
-            metrics.handshake_failures.clone(),
-        );
-        registry.register(
-            "admission_deadline_exceeded",
-            "Calls whose body or answer took longer than the deadline",
-            metrics.deadline_exceeded.clone(),
-        );
-        registry.register("admission_connections", "Open admission connections", metrics.connections.clone());
         metrics
     }
 
-    pub(super) fn leaf_ends(&self, at: i64) {
-        self.not_after.get_or_create(&CertificateLabels { certificate: "leaf" }).set(at);
+    pub(super) fn refuse(&self, reason: &'static str) {
+        self.refused.get_or_create(&Why { reason }).inc();
     }
 
-    pub(super) fn ca_ends(&self, at: i64) {
-        self.not_after.get_or_create(&CertificateLabels { certificate: "ca" }).set(at);
+    pub(super) fn leaf_ends(&self, at: UnixTime) {
+        self.not_after.get_or_create(&Which { certificate: "leaf" }).set(at.0);
+    }
+
+    pub(super) fn authority_ends(&self, at: UnixTime) {
+        self.not_after.get_or_create(&Which { certificate: "ca" }).set(at.0);
     }
 
     pub(super) fn reload_failed(&self) {
@@ -65,10 +78,6 @@ impl ServingMetrics {
 
     pub(super) fn handshake_failed(&self) {
         self.handshake_failures.inc();
-    }
-
-    pub(super) fn deadline_passed(&self) {
-        self.deadline_exceeded.inc();
     }
 
     /// Counts a connection for as long as the guard lives.
@@ -80,7 +89,7 @@ impl ServingMetrics {
 
 /// An open connection.
 #[derive(Debug)]
-pub(super) struct Connected(Gauge<u64, AtomicU64>);
+pub(super) struct Connected(Gauge);
 
 impl Drop for Connected {
     fn drop(&mut self) {

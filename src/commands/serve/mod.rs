@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::registry::Registry;
-use tokio_util::sync::CancellationToken;
 
 use super::{ClusterError, Exit, fail, logging};
 use crate::VERSION;
 use crate::admission::{self, Admission, AdmissionMetrics};
-use crate::serving::self_managed::{SelfManaged, rotation::Lifetimes};
+use crate::serving::certificates::rotation::Lifetimes;
+use crate::serving::certificates::{KubeShelf, RotationError, SelfManagedConfig, ShelfError};
 use crate::serving::{
-    CertificateFolder, CertificateStore, ListenConfig, Listeners, Readiness, ServingError, ServingMetrics, Signals,
-    SignalsError, admin_router,
+    self, Admin, CertificateFolder, CertificateStore, ListenConfig, Listeners, Readiness, SelfManaged, ServingError,
+    ServingMetrics, Shutdown, UnixTime,
 };
 use crate::world::World;
 use source::Source;
@@ -35,7 +35,7 @@ enum ServeError {
     #[error(transparent)]
     Serving(#[from] ServingError),
     #[error(transparent)]
-    Signals(#[from] SignalsError),
+    Certificates(#[from] RotationError),
     #[error("{0}; start the program again")]
     TaskEnded(String),
 }
@@ -48,8 +48,11 @@ impl ServeError {
     fn exit(&self) -> Exit {
         match self {
             Self::Configuration(_) | Self::Cluster(_) | Self::Serving(ServingError::Bind { .. }) => Exit::Usage,
-            Self::TaskEnded(_) => Exit::Restart,
-            Self::Serving(_) | Self::Signals(_) => Exit::Failed,
+            Self::Certificates(RotationError::Shelf(ShelfError::Foreign { .. })) => Exit::Usage,
+            Self::TaskEnded(_) | Self::Certificates(RotationError::Shelf(_) | RotationError::Contended) => {
+                Exit::Restart
+            }
+            Self::Serving(_) | Self::Certificates(RotationError::Step(_)) => Exit::Failed,
         }
     }
 }
@@ -90,60 +93,51 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
         log: _, // in use already
     } = flags;
     tracing::info!(build = VERSION, dry_run, "starting");
-    let mut signals = Signals::listen()?;
-    let mut registry = Registry::with_prefix("mcm_migration_webhook");
+    let shutdown = Shutdown::on_signals()?;
+    let mut registry = Registry::with_prefix(serving::metrics::PREFIX);
     let serving_metrics = ServingMetrics::register(&mut registry);
     let admission_metrics = AdmissionMetrics::register(&mut registry);
     let world_metrics = WorldMetrics::register(&mut registry);
 
     let world = Arc::new(World::new(cache_max_age));
     let source = Source::open(&cluster, objects).await?;
-    let certificates = CertificateStore::empty(serving_metrics.clone());
     let mut tasks = tokio::task::JoinSet::new();
-    match (tls_cert_dir, source.client()) {
+    let certificates = match (tls_cert_dir, source.client()) {
         (Some(folder), _) => {
-            let folder = CertificateFolder::open(folder, &certificates).map_err(ServeError::configuration)?;
-            let following = folder.follow(Arc::clone(&certificates), serving_metrics.clone(), CERTIFICATES_EVERY);
-            tasks.spawn(async move { match following.await {} });
+            let opened = CertificateFolder::open(folder, serving_metrics.clone()).await;
+            let (folder, store) = opened.map_err(ServeError::configuration)?;
+            let watching = folder.watch(Arc::clone(&store), CERTIFICATES_EVERY);
+            tasks.spawn(async move { match watching.await {} });
+            store
         }
         (None, Some(client)) => {
-            let self_managed = SelfManaged {
-                namespace,
-                secret: tls_secret,
+            let shelf = KubeShelf::new(client.clone(), &namespace, &tls_secret, &webhook_configuration, &[]);
+            let config = SelfManagedConfig {
                 service: service_name,
+                namespace,
                 extra_names: tls_extra_san,
-                configurations: webhook_configuration,
-                lifetimes: Lifetimes::DEFAULT,
-                every: CERTIFICATES_EVERY,
+                lifetimes: Lifetimes::default(),
+                interval: CERTIFICATES_EVERY,
             };
-            let keeping = self_managed.keep(client.clone(), Arc::clone(&certificates), serving_metrics.clone());
-            tasks.spawn(async move { match keeping.await {} });
+            let (managed, store) = SelfManaged::start(shelf, &config, serving_metrics.clone()).await?;
+            tasks.spawn(async move { match managed.run().await {} });
+            store
         }
         (None, None) => {
             return Err(ServeError::configuration(
                 "--objects needs --tls-cert-dir; `certs --out DIR` makes what it needs",
             ));
         }
-    }
+    };
     tasks.spawn(source.follow(Arc::clone(&world)));
 
-    let leave = CancellationToken::new();
-    let readiness = readiness(&leave, Arc::clone(&certificates), Arc::clone(&world));
     let config = ListenConfig { listen, admin_listen, max_connections, shutdown_delay, drain_timeout };
-    let listeners = Listeners::bind(config, certificates, serving_metrics).await?;
-    let admission_routes = admission::router(Arc::new(Admission::new(Arc::clone(&world), admission_metrics, dry_run)));
-    let admin_routes = admin_router(Arc::new(registry), readiness, move || world_metrics.refresh(&world));
-    let abort = CancellationToken::new();
-    let listening_for_signals = async {
-        signals.next().await;
-        leave.cancel();
-        signals.next().await;
-        abort.cancel();
-        std::future::pending::<()>().await;
-    };
+    let listeners = Listeners::bind(&config).await?;
+    let readiness = readiness(Arc::clone(&certificates), Arc::clone(&world));
+    let routes = admission::router(Arc::new(Admission::new(Arc::clone(&world), admission_metrics, dry_run)));
+    let admin = Admin { readiness, registry, refresh: Box::new(move || world_metrics.refresh(&world)) };
     tokio::select! {
-        served = listeners.serve(admission_routes, admin_routes, leave.clone(), abort.clone()) => Ok(served?),
-        () = listening_for_signals => Ok(()),
+        served = serving::serve(listeners, routes, certificates, admin, serving_metrics, shutdown) => Ok(served?),
         Some(ended) = tasks.join_next() => Err(ServeError::TaskEnded(match ended {
             Ok(why) => why,
             Err(error) => format!("a task ended: {error}"),
@@ -151,10 +145,8 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
     }
 }
 
-fn readiness(leave: &CancellationToken, certificates: Arc<CertificateStore>, world: Arc<World>) -> Readiness {
-    let leaving = leave.clone();
-    let not_leaving = move || if leaving.is_cancelled() { Err("the program is leaving".to_owned()) } else { Ok(()) };
-    let certificate = move || certificates.check(jiff::Timestamp::now().as_second());
+fn readiness(certificates: Arc<CertificateStore>, world: Arc<World>) -> Readiness {
+    let certificate = move || certificates.check(UnixTime::now()).map_err(|error| error.to_string());
     let caches = move || {
         let Some(stale) = world.stale() else { return Ok(()) };
         let age = world.ages().into_iter().find(|(resource, _)| *resource == stale).and_then(|(_, age)| age);
@@ -163,9 +155,5 @@ fn readiness(leave: &CancellationToken, certificates: Arc<CertificateStore>, wor
             Some(age) => format!("{stale} gave no sign of life for {} s", age.as_secs()),
         })
     };
-    Readiness::new(vec![
-        ("shutdown", Box::new(not_leaving)),
-        ("certificate", Box::new(certificate)),
-        ("caches", Box::new(caches)),
-    ])
+    Readiness::default().with("certificate", certificate).with("caches", caches)
 }
