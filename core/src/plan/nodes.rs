@@ -48,7 +48,8 @@ impl NodeBook {
         let watched = self.asked_last.is_some_and(|last| answered.saturating_sub(last) <= Self::LONGEST_GAP);
         let mut before = std::mem::take(&mut self.seen);
         for node in list {
-            let since = before.remove(&node.name).filter(|(old, _)| watched && *old == node).and_then(|(_, since)| since);
+            let since =
+                before.remove(&node.name).filter(|(old, _)| watched && *old == node).and_then(|(_, since)| since);
             let since = node.ready.then(|| since.unwrap_or(answered));
             self.seen.insert(node.name.clone(), (node, since));
         }
@@ -117,8 +118,7 @@ pub fn every_node_ready_long_enough(
     rule: &NodesRule,
 ) -> Result<(), NodesNotYet> {
     let asked = || nodes.iter().filter(|node| !rule.except.contains(&node.name));
-    let lost: Vec<String> =
-        asked().filter(|node| node.ready_since.is_none()).map(|node| node.name.clone()).collect();
+    let lost: Vec<String> = asked().filter(|node| node.ready_since.is_none()).map(|node| node.name.clone()).collect();
     if !lost.is_empty() {
         return Err(NodesNotYet::Lost(lost));
     }

@@ -144,8 +144,10 @@ mod tests {
     fn the_phase_follows_the_conditions_and_keeps_what_is_further() {
         let phase_after = |before, guarded, armed| {
             let mut migration = migration();
-            migration.status =
-                Some(crate::world::MachineMigrationStatus { phase: before, ..crate::world::MachineMigrationStatus::default() });
+            migration.status = Some(crate::world::MachineMigrationStatus {
+                phase: before,
+                ..crate::world::MachineMigrationStatus::default()
+            });
             let say = [Say::guarded(guarded, Reason::Guarded, ""), Say::armed(armed, Reason::Armed, "")];
             after(&migration, &status_patch(&migration, &say, at(1)).unwrap()).status.unwrap().phase
         };

@@ -120,16 +120,16 @@ impl Seed {
         let api: Api<Namespace> = Api::all(self.client());
         let patch = json!({"metadata": {"resourceVersion": version, "labels": {keys::GUARD: GuardLabel::CLOSED}}});
         let (params, patch) = (manager(), Patch::Merge(&patch));
-        let answer =
-            call(format_args!("cannot set the guard's label on Namespace {name}"), api.patch(name, &params, &patch));
-        let labels = answer.await?.metadata.labels.unwrap_or_default();
+        let doing = format!("cannot set the guard's label on Namespace {name}");
+        let labels = call(doing, api.patch(name, &params, &patch)).await?.metadata.labels.unwrap_or_default();
         Ok(labels.get(keys::GUARD).map(String::as_str) == Some(GuardLabel::CLOSED))
     }
 
     /// The MachineMigration of a namespace; none when it, or its definition, does not exist.
     pub(super) async fn migration(&self, namespace: &str) -> Result<Option<MachineMigration>, CallError> {
         let api = self.migrations(namespace);
-        call(format_args!("cannot read the MachineMigration of {namespace}"), api.get_opt(keys::MACHINE_MIGRATION)).await
+        call(format_args!("cannot read the MachineMigration of {namespace}"), api.get_opt(keys::MACHINE_MIGRATION))
+            .await
     }
 
     /// Makes the MachineMigration of a namespace.
