@@ -27,7 +27,7 @@ async fn seed() -> &'static Seed {
 
 /// A world that follows through a proxy of its own.
 async fn through_a_proxy(seed: &Seed) -> (ApiProxy, Kept) {
-    let proxy = ApiProxy::start(&seed.server).await.unwrap();
+    let proxy = ApiProxy::start(&seed.server).unwrap();
     let kept = Kept::filled(&proxy.kubeconfig_for(&seed.kubeconfig).unwrap()).await;
     (proxy, kept)
 }

@@ -58,7 +58,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     match command_line.command {
         Command::Serve(flags) => serve::run(flags),
         Command::Review(flags) => review::run(&flags),
-        Command::Arm(flags) => arm::run(flags),
+        Command::Arm(flags) => arm::run(&flags),
         Command::Certs(flags) => certs::run(&flags),
     }
 }

@@ -165,6 +165,9 @@ reasons! {
     GuardUnproven, "guard-unproven",
         "The guard's probe was answered by something else than the guard's policies, so nothing is proved.",
         "Read the answer that is named with it; another policy, a schema or a webhook without dry run stands before the guard.";
+    ReadFailed, "read-failed",
+        "The API server refused or did not answer a question that the step needs.",
+        "Read the answer that is named with it, and run the command again.";
     WriteFailed, "write-failed",
         "The API server refused or lost a write that the step needs.",
         "Read the answer that is named with it, and run the command again.";

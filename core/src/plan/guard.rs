@@ -9,8 +9,12 @@ use super::{Ownership, ownership};
 /// # Errors
 /// Every reason why it does not, in the order in which they are worth reading.
 pub fn qualifies_for_guard(facts: &NamespaceFacts) -> Result<Ownership, Vec<Because>> {
-    let mut reasons = Vec::new();
     let owner = ownership(facts);
+    if facts.namespace.is_none() {
+        // Nothing else is worth saying about a name that is misspelt.
+        return owner.map_err(|because| vec![because]);
+    }
+    let mut reasons = Vec::new();
     if let Err(because) = &owner {
         reasons.push(because.clone());
     }

@@ -7,9 +7,11 @@ mod guard;
 mod nodes;
 mod ownership;
 mod probe;
+mod steps;
 
 pub use arm::needs_arming;
 pub use guard::qualifies_for_guard;
-pub use nodes::{Moment, NodeSeen, NodesRule, every_node_ready_long_enough};
+pub use nodes::{Moment, NodeBook, NodeSeen, NodeSighting, NodesNotYet, NodesRule, every_node_ready_long_enough};
 pub use ownership::{Ownership, ownership};
 pub use probe::{PROBES, Probe, ProbeAnswer, REFUSAL_PREFIX, judge};
+pub use steps::{GuardStep, guard_steps, is_armed};

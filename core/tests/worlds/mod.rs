@@ -2,7 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
 use mcm_migration_core::decide::{
-    LastOperationFacts, MachineFacts, McmPodFacts, MigrationFacts, NamespaceFacts, NamespaceLabels,
+    ClusterFacts, LastOperationFacts, MachineFacts, McmPodFacts, MigrationFacts, NamespaceFacts, NamespaceLabels,
+    WorkerFacts,
 };
 use mcm_migration_core::domain::{GuardLabel, McmContainers, ProjectId, Provider};
 use proptest::collection::{btree_map, vec};
@@ -214,4 +215,77 @@ pub fn facts() -> impl Strategy<Value = NamespaceFacts> {
 /// A `lastOperation`.
 pub fn last_operation(type_: &str, state: &str) -> LastOperationFacts {
     LastOperationFacts { type_: type_.into(), state: state.into() }
+}
+
+/// A seed's name; mostly the same one.
+fn seed() -> impl Strategy<Value = Box<str>> {
+    prop_oneof![12 => Just("seed-one".into()), 1 => Just("seed-two".into()), 1 => Just("".into())]
+}
+
+fn last_operations() -> impl Strategy<Value = LastOperationFacts> {
+    let type_ = prop_oneof![8 => Just("Reconcile"), 1 => Just("Migrate"), 2 => Just("Restore"), 1 => Just("Delete"), 1 => Just("")];
+    (type_, prop_oneof![Just("Succeeded"), Just("Processing"), Just("Error")])
+        .prop_map(|(type_, state)| last_operation(type_, state))
+}
+
+fn worker_facts() -> impl Strategy<Value = WorkerFacts> {
+    let operation = prop_oneof![8 => Just(""), 1 => Just("migrate"), 1 => Just("wait-for-state"), 2 => Just("restore"), 1 => Just("reconcile")];
+    (prop::bool::weighted(0.9), operation, last_operations(), prop::bool::weighted(0.2)).prop_map(
+        |(is_stackit, operation, last_operation, terminating)| WorkerFacts {
+            is_stackit,
+            operation: operation.into(),
+            last_operation,
+            terminating,
+            ..WorkerFacts::default()
+        },
+    )
+}
+
+fn cluster_facts() -> impl Strategy<Value = ClusterFacts> {
+    (seed(), seed(), seed(), last_operations(), prop::bool::weighted(0.1)).prop_map(
+        |(seed, shoot_spec_seed, shoot_status_seed, shoot_last_operation, terminating)| ClusterFacts {
+            seed,
+            shoot_spec_seed,
+            shoot_status_seed,
+            shoot_last_operation,
+            terminating,
+        },
+    )
+}
+
+/// What may be known of a namespace, with its Worker and its Cluster.
+pub fn shoot_facts() -> impl Strategy<Value = NamespaceFacts> {
+    (facts(), btree_map("w-[0-9]", worker_facts(), 0..3), option::weighted(0.95, cluster_facts())).prop_map(
+        |(facts, workers, cluster)| NamespaceFacts {
+            workers: workers.into_iter().map(|(name, worker)| (name.into(), worker)).collect(),
+            cluster,
+            ..facts
+        },
+    )
+}
+
+/// A shoot that qualifies for the guard and needs arming: right after Gardener has switched it.
+pub fn switched_shoot() -> NamespaceFacts {
+    let here: Box<str> = "seed-one".into();
+    NamespaceFacts {
+        namespace: Some(NamespaceLabels::default()),
+        migration: None,
+        machines: [(
+            "m-0".into(),
+            MachineFacts {
+                provider_id: format!("openstack:///RegionOne/{SERVER}").into(),
+                class: "pool-a".into(),
+                ..MachineFacts::default()
+            },
+        )]
+        .into(),
+        workers: [("w".into(), WorkerFacts { is_stackit: true, ..WorkerFacts::default() })].into(),
+        cluster: Some(ClusterFacts {
+            seed: here.clone(),
+            shoot_spec_seed: here.clone(),
+            shoot_status_seed: here,
+            ..ClusterFacts::default()
+        }),
+        ..open_facts()
+    }
 }

@@ -1,0 +1,98 @@
+//! `arm`: walks shoots through *guard*, *probe* and *arm*, with the operator's own credentials.
+
+mod condition;
+mod flags;
+mod guard;
+mod nodes;
+mod outcome;
+mod print;
+mod probe;
+mod seed;
+mod walk;
+
+use std::io::Write;
+
+use futures::StreamExt;
+use futures::stream::FuturesOrdered;
+use mcm_migration_core::plan::NodesRule;
+use tokio::sync::Semaphore;
+
+use super::{Exit, fail};
+use crate::world::shoot_namespaces;
+use nodes::NodeWatch;
+use outcome::exit_of;
+use seed::{CallError, Seed};
+use walk::Walk;
+
+pub(super) use flags::ArmFlags;
+
+/// How many shoots speak to the API server at the same time.
+const AT_ONCE: usize = 4;
+
+pub(super) fn run(flags: &ArmFlags) -> Exit {
+    let rule = match flags.nodes_rule() {
+        Ok(rule) => rule,
+        Err(error) => return fail(Exit::Usage, &error),
+    };
+    match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime.block_on(arm(flags, rule)),
+        Err(error) => fail(Exit::Failed, &format_args!("cannot start the runtime: {error}")),
+    }
+}
+
+async fn arm(flags: &ArmFlags, rule: NodesRule) -> Exit {
+    let config = match flags.cluster.config().await {
+        Ok(config) => config,
+        Err(error) => return fail(Exit::Usage, &error),
+    };
+    let seed = match Seed::new(config) {
+        Ok(seed) => seed,
+        Err(error) => return fail(Exit::Usage, &super::ClusterError::from(error)),
+    };
+    match seed.greet().await {
+        Ok(()) => {}
+        Err(CallError::Refused { code, message, .. }) => {
+            let url = seed.url();
+            let advice = "check the user of the kubeconfig";
+            return fail(Exit::Failed, &format_args!("the API server {url} answered {code}: {message}; {advice}"));
+        }
+        Err(CallError::NoAnswer { message, .. }) => {
+            let url = seed.url();
+            let advice = "check that it runs and that --kubeconfig and --context lead to the right one";
+            return fail(Exit::Restart, &format_args!("no answer from the API server {url}: {message}; {advice}"));
+        }
+    }
+    let mut namespaces = flags.namespace.clone();
+    if flags.all {
+        namespaces = match shoot_namespaces(&seed.client()).await {
+            Ok(namespaces) => namespaces,
+            Err(error) => return fail(Exit::Failed, &error),
+        };
+    }
+    namespaces.sort();
+    namespaces.dedup();
+    let nodes = (!flags.dry_run).then(|| NodeWatch::start(seed.client(), rule));
+    walk(Walk { seed, nodes, at_once: Semaphore::new(AT_ONCE) }, namespaces, flags).await
+}
+
+/// Walks all shoots, and tells each one's end as soon as those before it have ended.
+async fn walk(walk: Walk, namespaces: Vec<String>, flags: &ArmFlags) -> Exit {
+    let width = namespaces.iter().map(String::len).max().unwrap_or_default();
+    let mut ends: FuturesOrdered<_> = namespaces.into_iter().map(|namespace| walk.shoot(namespace)).collect();
+    let mut outcomes = Vec::new();
+    while let Some(outcome) = ends.next().await {
+        tell(&print::lines(&outcome, width, flags.all));
+        outcomes.push(outcome);
+    }
+    tell(&format!("{}\n", print::summary(&outcomes, flags.all)));
+    if flags.dry_run {
+        tell("nothing was written (--dry-run), and the Nodes of the seed were not looked at\n");
+    }
+    exit_of(&outcomes, flags.all)
+}
+
+fn tell(text: &str) {
+    // Whoever closed standard output does not want to read on; the walk goes on all the same.
+    let mut out = std::io::stdout().lock();
+    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
