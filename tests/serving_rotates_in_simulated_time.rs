@@ -352,6 +352,37 @@ fn a_new_authority_settles_anew_after_it_was_missing_in_a_configuration() {
 }
 
 #[test]
+fn a_replica_that_slept_through_a_change_of_authority_undoes_nothing() {
+    // Before it slept it had made this many calls; before that, there was something to publish or there was not.
+    for (calls, wiped) in [0, 1, 2, 3].into_iter().flat_map(|calls| [(calls, false), (calls, true)]) {
+        let (shelf, wanted) = (SimulatedShelf::new(), wanted());
+        let first = shelf.round(&wanted, None).unwrap().state;
+        if wiped {
+            shelf.set_bundle("");
+        }
+        let due = START.plus(wanted.lifetimes.authority / 3 * 2).plus(HOUR);
+        let mut sleeper = Box::pin(round(&shelf, &wanted, Some(&first), || START));
+        let mut ended = false;
+        let mut wake = || {
+            ended = ended || sleeper.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
+        };
+        (0..calls).for_each(|_| wake());
+        for later in [Duration::ZERO, HOUR, 3 * HOUR, 5 * HOUR] {
+            shelf.with(|cluster| cluster.now = due.plus(later));
+            shelf.round(&wanted, None).unwrap();
+        }
+        let changed = shelf.round(&wanted, None).unwrap().state;
+        assert_ne!(text(&changed, "ca.key"), text(&first, "ca.key"));
+        for _ in 0..20 {
+            wake();
+            let bundle = shelf.with(|cluster| cluster.bundle.clone());
+            assert_eq!(verify(&changed, &bundle, shelf.now()), Ok(()), "{calls} calls, {wiped}");
+        }
+        assert!(ended, "the sleeper's round came to no end");
+    }
+}
+
+#[test]
 fn without_a_look_at_the_configurations_a_new_authority_never_signs() {
     let wanted = wanted();
     let state = take(Step::Found, None, &wanted, START).unwrap();
