@@ -3,9 +3,9 @@
 
 mod arming;
 
-use arming::{GUARD, Seed, migration};
+use arming::{GUARD, Seed, arm, balancer, migration, writes};
 use rig::shoot::Provider;
-use rig::{Shoot, arm_by_hand, objects};
+use rig::{Shoot, arm_by_hand, install, objects};
 use serde_json::json;
 use tokio::sync::OnceCell;
 
@@ -222,4 +222,24 @@ async fn a_shoot_that_is_restored_or_deleted_here_is_armed() {
     seed.kubectl(&["-n", &deleted, "delete", "worker", "deleting", "--wait=false"]).await;
     let run = seed.arm(&["--namespace", &restored, "--namespace", &deleted]).await;
     assert_eq!((run.code, run.result(&restored), run.result(&deleted)), (0, "armed", "armed"), "{run:?}");
+}
+
+#[tokio::test]
+async fn every_api_server_behind_a_load_balancer_is_probed() {
+    let seed = seed().await;
+    let second = seed.server.second_on_same_etcd().await.unwrap();
+    install::await_policies(&second).await.unwrap();
+    let namespace = seed.shoot(Shoot::new("balanced")).await;
+    let port = balancer(vec![seed.server.port(), second.port()]).await;
+    let file = seed.server.folder().join("balanced.kubeconfig");
+    let config = std::fs::read_to_string(&seed.operator).unwrap();
+    let (direct, balanced) = (seed.server.url(), format!("https://127.0.0.1:{port}"));
+    assert!(config.contains(&direct));
+    std::fs::write(&file, config.replace(&direct, &balanced)).unwrap();
+    let run = arm(&file, &["--namespace", &namespace]).await;
+    assert_eq!((run.code, run.result(&namespace)), (0, "armed"), "{run:?}");
+    for server in [&seed.server, &second] {
+        let refused = writes(server, &namespace, true).iter().filter(|probe| probe.ends_with(" 403")).count();
+        assert!(refused >= 2 * 3, "a round of probes before the wait and one after it: {refused}");
+    }
 }
