@@ -106,10 +106,7 @@ async fn a_rolling_restart_under_load_loses_no_rewrite() {
                     let name = if writes < PREPARED { format!("prepared-{writes}") } else { format!("created-{writes}") };
                     let (machines, shoot, lost, is_there) = (&machines, &shoot, &lost, writes < PREPARED);
                     under_way.push(async move {
-                        let answer = match is_there {
-                            true => touch(machines, &name, &PatchParams::default()).await,
-                            false => create(machines, shoot, name.clone()).await,
-                        };
+                        let answer = if is_there { touch(machines, &name, &PatchParams::default()).await } else { create(machines, shoot, name.clone()).await };
                         if !answer.as_ref().is_ok_and(|machine| is_rewritten(machine, shoot, &name)) {
                             lost.fetch_add(1, Ordering::Relaxed);
                             eprintln!("lost {name}: {answer:?}");

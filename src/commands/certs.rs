@@ -80,7 +80,7 @@ fn make(flags: &CertsFlags) -> Result<String, CertsError> {
     let mut written = String::new();
     for (file, text, mode) in files {
         write(&file, text, mode)?;
-        written += &format!("wrote {}\n", file.display());
+        written.extend(["wrote ", &file.display().to_string(), "\n"]);
     }
     let out = flags.out.display();
     let bundle = BASE64_STANDARD.encode(&ca.certificate);

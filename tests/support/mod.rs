@@ -111,6 +111,7 @@ pub fn machine() -> Value {
 }
 
 /// A request for a Machine.
+#[allow(clippy::needless_pass_by_value, reason = "callers build the object in place")]
 pub fn request(operation: &str, object: Value) -> Value {
     json!({
         "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",

@@ -111,6 +111,7 @@ fn build(module: &Path, version: &str, folder: &Path, name: &str, package: &str,
             say(&format!("still building {name}, {} s", start.elapsed().as_secs()));
             told = Instant::now();
         }
+        #[allow(clippy::disallowed_methods, reason = "this waits on a thread of its own, for another process")]
         std::thread::sleep(Duration::from_millis(200));
     };
     if !status.success() {
