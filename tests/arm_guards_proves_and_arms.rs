@@ -3,9 +3,11 @@
 
 mod arming;
 
-use arming::{GUARD, Seed, arm, balancer, migration, writes};
+use std::time::Duration;
+
+use arming::{GUARD, Seed, arm, arm_exactly, balancer, migration, writes};
 use rig::shoot::Provider;
-use rig::{Shoot, arm_by_hand, install, objects};
+use rig::{Shoot, arm_by_hand, install, objects, until};
 use serde_json::json;
 use tokio::sync::OnceCell;
 
@@ -139,6 +141,35 @@ async fn a_paused_shoot_is_only_reported() {
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.reasons(&namespace)), (2, vec!["paused"]), "{run:?}");
     assert_eq!(seed.versions(&[&namespace]).await, before);
+}
+
+#[tokio::test]
+async fn what_changes_while_the_nodes_are_waited_for_keeps_it_from_being_armed() {
+    let seed = seed().await;
+    let (paused, flipped) = (seed.shoot(Shoot::new("late-pause")).await, seed.shoot(Shoot::new("late-pod")).await);
+    let args = ["--namespace", &paused, "--namespace", &flipped, "--node-ready-for", "8s"];
+    let args = [&args[..], &["--allow-unsafe-node-ready-for"]].concat();
+    let (run, ()) = tokio::join!(arm_exactly(Some(&seed.operator), &args), async {
+        for namespace in [&paused, &flipped] {
+            until("the guard is proved", Duration::from_secs(60), || async {
+                Ok((seed.condition(namespace, "Guarded").await == pair("True", "Guarded")).then_some(()))
+            })
+            .await
+            .unwrap();
+        }
+        seed.patch(&paused, "machinemigration/openstack-to-stackit", &json!({"spec": {"paused": true}})).await;
+        let mut pod = rig::shoot::mcm_pod("late", Provider::OpenStack);
+        pod["metadata"]["namespace"] = flipped.clone().into();
+        objects::create(&seed.client().await, &pod).await.unwrap();
+    });
+    assert_eq!(
+        (run.code, run.reasons(&paused), run.reasons(&flipped)),
+        (2, vec!["paused"], vec!["openstack-mcm-alive"]),
+        "{run:?}"
+    );
+    for namespace in [&paused, &flipped] {
+        assert_eq!(seed.condition(namespace, "Armed").await, pair("False", "NotArmed"));
+    }
 }
 
 #[tokio::test]
