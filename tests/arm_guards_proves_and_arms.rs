@@ -17,10 +17,6 @@ async fn seed() -> &'static Seed {
     SEED.get_or_init(Seed::guarded).await
 }
 
-fn pair(status: &str, reason: &str) -> Option<(String, String)> {
-    Some((status.to_owned(), reason.to_owned()))
-}
-
 #[tokio::test]
 async fn a_shoot_that_qualifies_is_guarded_then_probed_then_armed() {
     let seed = seed().await;
@@ -31,8 +27,8 @@ async fn a_shoot_that_qualifies_is_guarded_then_probed_then_armed() {
     assert!(run.stdout.ends_with("1 shoot: 1 armed\n"), "{run:?}");
 
     assert_eq!(seed.guard_label(&namespace).await.as_deref(), Some("closed"));
-    assert_eq!(seed.condition(&namespace, "Armed").await, pair("True", "Armed"));
-    assert_eq!(seed.condition(&namespace, "Guarded").await, pair("True", "Guarded"));
+    assert_eq!(seed.condition(&namespace, "Armed").await, "True Armed");
+    assert_eq!(seed.condition(&namespace, "Guarded").await, "True Guarded");
     let migration = seed.migration(&namespace).await.unwrap();
     assert_eq!(migration["status"]["phase"], "Armed");
     assert_eq!(migration["spec"]["paused"], false);
@@ -87,7 +83,7 @@ async fn a_shoot_with_nothing_left_to_rewrite_is_guarded_and_not_armed() {
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (0, "guarded"), "{run:?}");
     assert_eq!(seed.guard_label(&namespace).await.as_deref(), Some("closed"));
-    assert_eq!(seed.condition(&namespace, "Armed").await, pair("False", "Guarded"));
+    assert_eq!(seed.condition(&namespace, "Armed").await, "False Guarded");
     assert_eq!(seed.migration(&namespace).await.unwrap()["status"]["phase"], "Guarded");
 }
 
@@ -105,7 +101,7 @@ async fn an_armed_that_was_left_over_is_taken_back_before_the_label_is_set() {
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (0, "armed"), "{run:?}");
     assert_eq!(seed.writes(&namespace, false)[..2], ["patch machinemigrations/status 200", "patch namespaces 200"]);
-    assert_eq!(seed.condition(&namespace, "Weather").await, pair("Unknown", "Fog"));
+    assert_eq!(seed.condition(&namespace, "Weather").await, "Unknown Fog");
 }
 
 #[tokio::test]
@@ -152,7 +148,7 @@ async fn what_changes_while_the_nodes_are_waited_for_keeps_it_from_being_armed()
     let (run, ()) = tokio::join!(arm_exactly(Some(&seed.operator), &args), async {
         for namespace in [&paused, &flipped] {
             until("the guard is proved", Duration::from_secs(60), || async {
-                Ok((seed.condition(namespace, "Guarded").await == pair("True", "Guarded")).then_some(()))
+                Ok((seed.condition(namespace, "Guarded").await == "True Guarded").then_some(()))
             })
             .await
             .unwrap();
@@ -168,7 +164,7 @@ async fn what_changes_while_the_nodes_are_waited_for_keeps_it_from_being_armed()
         "{run:?}"
     );
     for namespace in [&paused, &flipped] {
-        assert_eq!(seed.condition(namespace, "Armed").await, pair("False", "NotArmed"));
+        assert_eq!(seed.condition(namespace, "Armed").await, "False NotArmed");
     }
 }
 
