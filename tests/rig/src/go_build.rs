@@ -69,6 +69,10 @@ fn version_of(module: &Path, minor: &str) -> Result<String> {
         .with_context(|| format!("{} does not require k8s.io/kubernetes", path.display()))
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "runs on a thread for blocking work, which sleeping does not keep from anything"
+)]
 fn build(module: &Path, version: &str, folder: &Path, name: &str, package: &str, duration: &str) -> Result<()> {
     say(&format!(
         "building {name} of Kubernetes {version} once, into {}; about {duration} on two cores",
