@@ -1,6 +1,7 @@
 //! A body of 7 MiB is taken in; a larger, slower or broken one costs one answer, bounded memory and its connection.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "what was measured shows with --nocapture")]
 
 mod serving_support;
 

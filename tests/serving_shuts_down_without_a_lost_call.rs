@@ -1,6 +1,7 @@
 //! From the signal to the end, every call is answered: on connections kept, on new ones, and those under way.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "what was measured shows with --nocapture")]
 
 mod serving_support;
 
@@ -62,8 +63,7 @@ async fn after_the_signal_answers_close_their_connections_new_ones_are_served_an
     busy.write_all(&head("/held", 0)).await.unwrap();
 
     server.shutdown.stop();
-    let ready = format!("http://{}/readyz", server.admin);
-    eventually("it is unready at once", async || reqwest::get(&ready).await.unwrap().status() == 503).await;
+    eventually("it is unready at once", async || server.admin_get("/readyz").await.unwrap().status() == 503).await;
     let mut new = server.connect().await;
     for stream in [&mut used, &mut new] {
         let answer = post_raw(stream, "/length", b"four").await.unwrap();
@@ -74,15 +74,16 @@ async fn after_the_signal_answers_close_their_connections_new_ones_are_served_an
     // The end of the delay shows in the end of the connection that carries no call.
     assert_eq!(read_to_close(&mut idle).await, "");
     assert!(tokio::net::TcpStream::connect(server.address).await.is_err(), "new connections are still accepted");
-    assert_eq!(reqwest::get(server.admin_url("/livez")).await.unwrap().status(), 200);
+    assert_eq!(server.admin_get("/livez").await.unwrap().status(), 200);
     // A call that was under way, and one whose connection had been accepted before.
     held.add_permits(1);
     for answer in [read_answer(&mut busy).await, post_raw(&mut silent, "/length", b"four").await] {
         let answer = answer.unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("connection: close"), "{answer}");
     }
+    let admin = server.admin;
     timeout(SOON, server.ended).await.unwrap().unwrap().unwrap();
-    reqwest::get(server.admin.to_string()).await.expect_err("the admin listener outlived the server");
+    tokio::net::TcpStream::connect(admin).await.expect_err("the admin listener outlived the server");
 }
 
 #[tokio::test]
