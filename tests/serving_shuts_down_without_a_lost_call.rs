@@ -87,6 +87,37 @@ async fn after_the_signal_answers_close_their_connections_new_ones_are_served_an
 }
 
 #[tokio::test]
+async fn connections_that_still_wait_for_a_place_when_the_delay_is_over_are_served() {
+    let held = Arc::new(Semaphore::new(0));
+    let setup = Setup { max_connections: 1, held: Arc::clone(&held), ..Setup::default() };
+    let server = Server::start(setup).await;
+    let mut busy = server.connect().await;
+    busy.write_all(&head("/held", 0)).await.unwrap();
+    let waiting: Vec<_> = (0..4)
+        .map(|_| {
+            let call = server.pooling_client().post(server.url("/length")).body("four").send();
+            tokio::spawn(async move { call.await.expect("a call failed").text().await.unwrap() })
+        })
+        .collect();
+    eventually("all are connected", async || established(server.address.port()) >= 5).await;
+    server.shutdown.stop();
+    for call in waiting {
+        assert_eq!(call.await.unwrap(), "4");
+    }
+    held.add_permits(1);
+    assert!(read_answer(&mut busy).await.unwrap().starts_with("HTTP/1.1 200 "));
+    timeout(SOON, server.ended).await.unwrap().unwrap().unwrap();
+}
+
+/// How many connections to a local port the kernel holds as established, whether accepted by the process or not.
+fn established(port: u16) -> usize {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let local = format!(":{port:04X}");
+    let fields = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    fields.filter(|fields| fields[1].ends_with(&local) && fields[3] == "01").count()
+}
+
+#[tokio::test]
 async fn a_second_signal_ends_it_at_once() {
     let server = Server::start(Setup { shutdown_delay: SOON * 10, ..Setup::default() }).await;
     let mut busy = server.connect().await;
