@@ -2,6 +2,7 @@
 //! what is served is trusted.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "what was measured shows with --nocapture")]
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::pin::Pin;
@@ -66,7 +67,7 @@ impl SimulatedShelf {
 
     fn set_bundle(&self, bundle: &str) {
         self.with(|cluster| {
-            cluster.bundle = bundle.to_owned();
+            bundle.clone_into(&mut cluster.bundle);
             cluster.configuration_version += 1;
             cluster.history.push((cluster.now, bundle.to_owned()));
         });
@@ -147,8 +148,8 @@ fn verify(state: &SharedTls, bundle: &str, now: UnixTime) -> Result<(), String> 
     let verifier = verifier.map_err(|error| error.to_string())?;
     let leaf = CertificateDer::from_pem_slice(text(state, "tls.crt").as_bytes()).unwrap();
     let now = PkiTime::since_unix_epoch(Duration::from_secs(u64::try_from(now.0).unwrap()));
-    let verified = verifier.verify_server_cert(&leaf, &[], &ServerName::try_from(NAME).unwrap(), &[], now);
-    verified.map(|_| ()).map_err(|error| error.to_string())
+    let name = ServerName::try_from(NAME).unwrap();
+    verifier.verify_server_cert(&leaf, &[], &name, &[], now).map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// xorshift64*: the simulation is the same for the same seed.
@@ -237,10 +238,10 @@ impl Simulation {
         let (now, history) = self.shelf.with(|cluster| (cluster.now, cluster.history.clone()));
         let settling = Lifetimes::default().settling;
         for lag in [Duration::ZERO, settling.checked_sub(Duration::from_secs(1)).unwrap()] {
-            let seen = history.iter().rev().find(|(since, _)| *since <= now.minus(lag)).map(|(_, bundle)| bundle);
-            let Some(bundle) = seen.filter(|bundle| !bundle.is_empty()) else { continue };
-            for (number, replica) in self.replicas.iter().enumerate() {
-                let Some(serves) = &replica.serves else { continue };
+            let known = history.iter().rev().find(|(since, _)| *since <= now.minus(lag)).map(|(_, bundle)| bundle);
+            let Some(bundle) = known.filter(|bundle| !bundle.is_empty()) else { continue };
+            for (number, one) in self.replicas.iter().enumerate() {
+                let Some(serves) = &one.serves else { continue };
                 if let Err(error) = verify(serves, bundle, now) {
                     panic!("seed {seed}, {now}, replica {number}, {lag:?} late: {error}\n{serves:?}");
                 }
@@ -258,11 +259,11 @@ impl Simulation {
         let replica = &mut self.replicas[first];
         let mut future = replica.round.take().unwrap_or_else(|| {
             // A process that has just been started knows nothing; what it served ended with it.
-            let known = replica.serves.clone().filter(|_| dice.below(30) != 0);
-            let (shelf, wanted) = (self.shelf.clone(), self.world.wanted.clone());
+            let remembered = replica.serves.clone().filter(|_| dice.below(30) != 0);
+            let (cluster, wanted) = (self.shelf.clone(), self.world.wanted.clone());
             Box::pin(async move {
-                let clock = shelf.clone();
-                round(&shelf, &wanted, known.as_ref(), || clock.now()).await
+                let clock = cluster.clone();
+                round(&cluster, &wanted, remembered.as_ref(), || clock.now()).await
             })
         });
         match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -307,11 +308,11 @@ fn two_replicas_that_start_together_share_one_authority() {
     for seed in 1..=20 {
         let mut dice = Dice(seed);
         let shelf = SimulatedShelf::new();
-        let start = || -> Option<RoundFuture> {
+        let start = || -> RoundFuture {
             let shelf = shelf.clone();
-            Some(Box::pin(async move { round(&shelf, &wanted(), None, || START).await }))
+            Box::pin(async move { round(&shelf, &wanted(), None, || START).await })
         };
-        let (mut rounds, mut ended) = ([start(), start(), start()], Vec::new());
+        let (mut rounds, mut ended) = ([Some(start()), Some(start()), Some(start())], Vec::new());
         while ended.len() < rounds.len() {
             let number = usize::try_from(dice.below(3)).unwrap();
             if let Some(future) = &mut rounds[number]

@@ -49,7 +49,10 @@ impl Offline {
         assert!(made.status.success(), "{made:?}");
         let (objects, tls) = (objects.to_str().unwrap(), tls.to_str().unwrap());
         let mut args = vec!["serve", "--objects", objects, "--tls-cert-dir", tls];
-        args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--shutdown-delay", "1s"]);
+        args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+        if !more.contains(&"--shutdown-delay") {
+            args.extend(["--shutdown-delay", "1s"]);
+        }
         args.extend(more);
         let product = Product::start(binary(), &args, &[]).unwrap();
         product.ready(DEADLINE).await.unwrap();
