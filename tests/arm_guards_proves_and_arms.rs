@@ -255,7 +255,7 @@ async fn a_shoot_that_is_restored_or_deleted_here_is_armed() {
 async fn every_api_server_behind_a_load_balancer_is_probed() {
     let seed = seed().await;
     let second = seed.server.second_on_same_etcd().await.unwrap();
-    install::await_policies(&second).await.unwrap();
+    rig::in_force::await_policies(&second).await.unwrap();
     let namespace = seed.shoot(Shoot::new("balanced")).await;
     let port = balancer(vec![seed.server.port(), second.port()]).await;
     let file = seed.server.folder().join("balanced.kubeconfig");
