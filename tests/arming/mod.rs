@@ -61,7 +61,7 @@ pub async fn arm_exactly(kubeconfig: Option<&Path>, args: &[&str]) -> Run {
     }
 }
 
-/// An API server with the kinds of Gardener, and an operator who has the shipped ClusterRole and nothing else.
+/// An API server with the kinds of Gardener, and an operator who has the shipped role and nothing else.
 pub struct Seed {
     pub server: ApiServer,
     pub operator: PathBuf,
@@ -140,13 +140,13 @@ impl Seed {
         found.map(|found| serde_json::to_value(found).unwrap())
     }
 
-    /// Status and reason of a condition of the MachineMigration.
-    pub async fn condition(&self, namespace: &str, type_: &str) -> Option<(String, String)> {
-        let migration = self.migration(namespace).await?;
+    /// Status and reason of a condition of the MachineMigration, as `True Armed`; empty where there is none.
+    pub async fn condition(&self, namespace: &str, type_: &str) -> String {
+        let migration = self.migration(namespace).await.unwrap_or_default();
         let text = |condition: &Value, key: &str| condition[key].as_str().unwrap_or_default().to_owned();
         let conditions = migration["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let found = conditions.iter().find(|condition| condition["type"] == type_)?;
-        Some((text(found, "status"), text(found, "reason")))
+        let found = conditions.iter().find(|condition| condition["type"] == type_);
+        found.map(|found| format!("{} {}", text(found, "status"), text(found, "reason"))).unwrap_or_default()
     }
 
     /// The version of every object that the command reads or writes in these namespaces.
