@@ -108,7 +108,7 @@ async fn a_foreign_webhook_that_is_down_proves_nothing_and_is_quoted() {
     // The API server takes a webhook up a moment later.
     let class = rig::shoot::class("probe", rig::shoot::Provider::Stackit).to_string();
     let create = ["-n", namespace.as_str(), "create", "--dry-run=server", "-f", "-"];
-    install::await_refusal(&seed.server, &create, Some(&class), "foreign.example.com").await.unwrap();
+    rig::in_force::await_refusal(&seed.server, &create, Some(&class), "foreign.example.com").await.unwrap();
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (1, "guard-unproven"), "{run:?}");
     assert!(run.of(&namespace)[0].contains("foreign.example.com"), "{run:?}");
