@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arming::{GUARD, Seed, arm, arm_exactly, balancer, migration, writes};
 use rig::shoot::Provider;
-use rig::{Shoot, arm_by_hand, install, objects, until};
+use rig::{Shoot, arm_by_hand, objects, until};
 use serde_json::json;
 use tokio::sync::OnceCell;
 
