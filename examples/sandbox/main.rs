@@ -11,7 +11,7 @@ mod table;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Parser;
 use rig::forwarder::Forwarder;
 use rig::{ApiServer, ApiServerOptions, Product, crds, install};
@@ -37,7 +37,9 @@ struct Flags {
 async fn main() -> Result<()> {
     let flags = Flags::parse();
     let binary = replicas::build()?;
-    step("starting etcd and kube-apiserver; the very first start builds them (about 8 minutes) unless KUBEBUILDER_ASSETS names them");
+    step(
+        "starting etcd and kube-apiserver; the very first start builds them (about 8 minutes) unless KUBEBUILDER_ASSETS names them",
+    );
     let server = ApiServer::start(ApiServerOptions::default()).await?;
 
     step("installing the guard, the CRDs of Gardener and MCM, and the overlay self-managed");
@@ -47,14 +49,18 @@ async fn main() -> Result<()> {
     let overlay = replicas::repository("manifests/overlays/self-managed");
     install::apply_webhooks(&server, &overlay, &forwarder.url(), None).await?;
 
-    step("starting two replicas with a token of their ServiceAccount; they make their certificate and write the caBundle");
+    step(
+        "starting two replicas with a token of their ServiceAccount; they make their certificate and write the caBundle",
+    );
     let replicas = replicas::start(&server, &forwarder, &binary).await?;
 
     step("making the shoots");
     let shoots = Shoots::create(&server).await?;
 
     step("arming: mcm-migration-webhook arm --all");
-    print!("{}", indented(&replicas::arm(&server, &binary).await?));
+    for line in replicas::arm(&server, &binary).await?.lines() {
+        println!("   {line}");
+    }
     shoots.await_known(&server).await?;
 
     step("writing to one Machine after the other, as their controllers would");
@@ -78,13 +84,10 @@ fn step(what: &str) {
     println!("\n== {what}");
 }
 
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("   {line}\n")).collect()
-}
-
 async fn summary(server: &ApiServer, shoots: &Shoots, replicas: &[Product]) -> Result<()> {
     step("summary");
-    let records = replicas.iter().flat_map(Product::logs).filter(|line| line["target"] == "audit" && line["dry_run"] == false);
+    let records =
+        replicas.iter().flat_map(Product::logs).filter(|line| line["target"] == "audit" && line["dry_run"] == false);
     let (rewritten, held): (Vec<_>, Vec<_>) = records
         .filter(|line| line["resource"] == "machines" && line["operation"] == "UPDATE")
         .partition(|line| line["decision"] == "changed");
@@ -93,9 +96,16 @@ async fn summary(server: &ApiServer, shoots: &Shoots, replicas: &[Product]) -> R
         println!("   held in {}: {} {}", text(line, "namespace"), text(line, "reason"), text(line, "subject"));
     }
     if let Some(line) = rewritten.first() {
-        println!("\n   for example {}\n     before {}\n     after  {}", text(line, "name"), text(line, "old_id"), text(line, "new_id"));
+        println!(
+            "\n   for example {}\n     before {}\n     after  {}",
+            text(line, "name"),
+            text(line, "old_id"),
+            text(line, "new_id")
+        );
     }
-    println!("\n   The marker stays on each until its server's labels are confirmed; so the Workers are not marked yet.");
+    println!(
+        "\n   The marker stays on each until its server's labels are confirmed; so the Workers are not marked yet."
+    );
     let rows = shoots.look(server).await?;
     for row in rows.iter().filter(|row| shoots.should_migrate(&row.namespace)) {
         ensure!(row.legacy == 0, "{} still has {} legacy Machines", row.namespace, row.legacy);
@@ -109,12 +119,14 @@ fn text<'a>(line: &'a serde_json::Value, key: &str) -> &'a str {
 }
 
 async fn keep(server: &ApiServer) -> Result<()> {
-    let assets = rig::assets::ensure().context("kubectl")?;
+    let assets = rig::assets::ensure().await?;
     let kubectl = assets.kubectl.display();
     step("it keeps running; press Enter or Ctrl-C to end it");
     println!("   export KUBECONFIG={}", server.admin_kubeconfig().display());
     println!("   {kubectl} get mmig -A -w");
-    println!("   {kubectl} get machines -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,ID:.spec.providerID");
+    println!(
+        "   {kubectl} get machines -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,ID:.spec.providerID"
+    );
     println!("   {kubectl} -n shoot--garden--paused label machine --all touched=again --overwrite");
     let mut line = String::new();
     let enter = tokio::task::spawn_blocking(move || std::io::stdin().read_line(&mut line));

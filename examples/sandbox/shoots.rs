@@ -49,7 +49,9 @@ impl Shoots {
     pub(crate) fn machines(&self) -> Vec<(String, String)> {
         let mut machines: Vec<_> = self
             .all()
-            .flat_map(|shoot| shoot.machines().into_iter().enumerate().map(|(turn, name)| (turn, shoot.namespace(), name)))
+            .flat_map(|shoot| {
+                shoot.machines().into_iter().enumerate().map(|(turn, name)| (turn, shoot.namespace(), name))
+            })
             .collect();
         machines.sort_by_key(|(turn, ..)| *turn);
         machines.into_iter().map(|(_, namespace, name)| (namespace, name)).collect()
@@ -62,7 +64,10 @@ impl Shoots {
             until(&format!("{namespace} is known to be armed"), DEADLINE, || async {
                 let dry = PatchParams { dry_run: true, ..PatchParams::default() };
                 let answer = patch(server, &namespace, &name, &dry).await?;
-                Ok(answer.data["spec"]["providerID"].as_str().is_some_and(|id| id.starts_with("stackit:")).then_some(()))
+                Ok(answer.data["spec"]["providerID"]
+                    .as_str()
+                    .is_some_and(|id| id.starts_with("stackit:"))
+                    .then_some(()))
             })
             .await?;
         }
@@ -81,8 +86,11 @@ impl Shoots {
             let namespace = shoot.namespace();
             let machines = list(server, &namespace, "machine.sapcloud.io", "Machine", "machines").await?;
             let migrations =
-                list(server, &namespace, "mcm-migration.stackit.cloud", "MachineMigration", "machinemigrations").await?;
-            let starts = |machine: &&Value, with: &str| machine["spec"]["providerID"].as_str().is_some_and(|id| id.starts_with(with));
+                list(server, &namespace, "mcm-migration.stackit.cloud", "MachineMigration", "machinemigrations")
+                    .await?;
+            let starts = |machine: &&Value, with: &str| {
+                machine["spec"]["providerID"].as_str().is_some_and(|id| id.starts_with(with))
+            };
             let status = migrations.first().cloned().unwrap_or_default();
             let paused = status["spec"]["paused"] == true;
             let phase = if paused { "Paused" } else { status["status"]["phase"].as_str().unwrap_or("-") };

@@ -27,21 +27,18 @@ impl Table {
     }
 
     pub(crate) fn show(&mut self, rows: &[Row]) {
-        let mut text = String::new();
-        if self.terminal {
-            if self.shown.is_empty() {
-                text += &head();
-            } else {
-                // Up to the first row again.
-                text += &format!("\x1b[{}A", self.shown.len());
-            }
-            rows.iter().for_each(|row| text += &format!("\x1b[2K{}\n", line(row)));
-        } else {
-            if self.shown.is_empty() {
-                text += &head();
-            }
-            rows.iter().filter(|row| !self.shown.contains(row)).for_each(|row| text += &format!("{}\n", line(row)));
+        let mut text = Vec::new();
+        if self.shown.is_empty() {
+            text.push(head());
+        } else if self.terminal {
+            // Up to the first row again.
+            text.push(format!("\x1b[{}A", self.shown.len()));
         }
+        for row in rows.iter().filter(|row| self.terminal || !self.shown.contains(row)) {
+            let clear = if self.terminal { "\x1b[2K" } else { "" };
+            text.push(format!("{clear}{}\n", line(row)));
+        }
+        let text = text.concat();
         // A closed pipe ends the show, not the migration.
         drop(std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()));
         self.shown = rows.to_vec();
@@ -59,7 +56,7 @@ fn head() -> String {
 }
 
 fn line(row: &Row) -> String {
-    let done = if row.total == 0 { 0 } else { BAR * row.rewritten / row.total };
+    let done = (BAR * row.rewritten).checked_div(row.total).unwrap_or_default();
     let bar = format!("{}{}", "█".repeat(done), "░".repeat(BAR - done));
     format!("   {:<24} {:<8} {:>5} {:>6} {:>9}  {bar}", row.namespace, row.phase, row.total, row.legacy, row.rewritten)
 }

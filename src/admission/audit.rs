@@ -9,6 +9,9 @@ use super::evaluate::namespace_of;
 use super::held::{HeldLog, Turn};
 use crate::VERSION;
 
+/// The longest value from an object in a record, in characters; no well-formed ID or name comes near it.
+const LONGEST: usize = 256;
+
 /// The facts of one decision: for the log, and for the API server's own audit log. Never an object's body.
 #[derive(Debug)]
 pub struct Record<'a> {
@@ -49,13 +52,15 @@ impl Record<'_> {
         let mut annotations = BTreeMap::from([
             ("decision", self.outcome().to_owned()),
             ("reason", decision.because.reason.name().to_owned()),
+            ("dry-run", self.request.dry_run.to_string()),
+            ("duration-us", micros(self.took).to_string()),
             ("build", VERSION.to_owned()),
         ]);
         if !decision.because.subject.is_empty() {
-            annotations.insert("subject", decision.because.subject.clone());
+            annotations.insert("subject", cut(&decision.because.subject).to_owned());
         }
         if let Some(id) = &decision.old_id {
-            annotations.insert("old-id", id.clone());
+            annotations.insert("old-id", cut(id).to_owned());
         }
         if let Some(id) = &decision.new_id {
             annotations.insert("new-id", id.to_string());
@@ -94,8 +99,8 @@ impl Record<'_> {
             dry_run = self.request.dry_run,
             decision = self.outcome(),
             reason = self.decision.because.reason.name(),
-            subject = &*self.decision.because.subject,
-            old_id = self.decision.old_id.as_deref(),
+            subject = cut(&self.decision.because.subject),
+            old_id = self.decision.old_id.as_deref().map(cut),
             new_id = self.decision.new_id.map(|id| id.to_string()),
             patch_paths = self.patch_paths(),
             repeated,
@@ -117,13 +122,18 @@ impl Record<'_> {
             dry_run = self.request.dry_run,
             decision = self.outcome(),
             reason = self.decision.because.reason.name(),
-            subject = &*self.decision.because.subject,
-            old_id = self.decision.old_id.as_deref(),
+            subject = cut(&self.decision.because.subject),
+            old_id = self.decision.old_id.as_deref().map(cut),
             duration_us = micros(self.took),
             build = VERSION,
             "admission"
         );
     }
+}
+
+/// The beginning of a value from an object: it may be as long as the object.
+fn cut(value: &str) -> &str {
+    value.char_indices().nth(LONGEST).map_or(value, |(end, _)| value.get(..end).unwrap_or_default())
 }
 
 fn micros(took: Duration) -> u64 {

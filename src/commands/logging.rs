@@ -7,6 +7,11 @@ use tracing_subscriber::EnvFilter;
 pub(super) fn start(filter: &str) -> Result<(), String> {
     let filter = EnvFilter::try_new(filter)
         .map_err(|error| format!("cannot use --log `{filter}`: {error}; write for example info or info,audit=debug"))?;
+    // The client logs an answer that it cannot read as a whole, and that may be a Secret.
+    let filter = match "kube_client=off".parse() {
+        Ok(silence) => filter.add_directive(silence),
+        Err(error) => return Err(format!("cannot silence the client's log: {error}")),
+    };
     // A subscriber that is there already (a test's) stays.
     drop(
         tracing_subscriber::fmt()

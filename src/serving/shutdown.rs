@@ -59,12 +59,6 @@ impl Shutdown {
     pub async fn aborted(&self) {
         self.abort.cancelled().await;
     }
-
-    /// Whether an end at once is asked for.
-    #[must_use]
-    pub fn is_aborted(&self) -> bool {
-        self.abort.is_cancelled()
-    }
 }
 
 async fn next(terminate: &mut Signal, interrupt: &mut Signal) -> &'static str {

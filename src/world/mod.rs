@@ -20,4 +20,4 @@ pub use error::WorldError;
 pub use known_world::World;
 pub use machine_migration::{MachineCounts, MachineMigration, MachineMigrationSpec, MachineMigrationStatus, Phase};
 pub use resource::Resource;
-pub use snapshot::{shoot_namespaces, snapshot};
+pub use snapshot::{openstack_mcm_pod, shoot_namespaces, snapshot};

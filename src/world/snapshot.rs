@@ -25,6 +25,20 @@ pub async fn snapshot(client: &Client, namespace: &str) -> Result<NamespaceFacts
     Ok(facts)
 }
 
+/// A pod of the machine-controller-manager in `namespace` that has not ended and has a container of the OpenStack provider.
+///
+/// # Errors
+/// When the pods could not be listed.
+pub async fn openstack_mcm_pod(client: &Client, namespace: &str) -> Result<Option<String>, WorldError> {
+    let mut facts = NamespaceFacts::default();
+    for Seen { name, fact, .. } in objects(client, Resource::Pods, namespace).await? {
+        if let Some(fact) = fact {
+            fact.enter(&mut facts, name);
+        }
+    }
+    Ok(facts.openstack_mcm_pod().map(str::to_owned))
+}
+
 /// The namespaces that have a Worker, in order.
 ///
 /// # Errors

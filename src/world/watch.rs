@@ -91,7 +91,10 @@ async fn keep_watching(client: &Client, world: &World, resource: Resource, mut v
             trouble.reset();
         }
         match end {
-            End::Closed { signs: 0 } if lasted + Duration::from_secs(1) >= lasts => {
+            End::Closed { signs: 0 }
+                if lasted + Duration::from_secs(1) >= lasts
+                    || world.silent_for(resource).is_none_or(|silent| silent >= lasts) =>
+            {
                 tracing::debug!(%resource, "neither an event nor a bookmark; listing again");
                 return;
             }
@@ -182,6 +185,9 @@ async fn watch_once(
             }
             Err(_) => return End::Failed(silent()),
         }
+        // After a stall the first events are a backlog: what they say is old, and so is all that has not been read yet. Only a bookmark,
+        // which comes after it, or a new list makes a stale resource fresh again.
+        let mut alive = world.silent_for(resource).is_some_and(|silent| silent <= world.max_age());
         match WatchEvent::read(resource, &line) {
             Ok(WatchEvent::Put(seen)) => {
                 version.clear();
@@ -197,12 +203,17 @@ async fn watch_once(
                     world.remove(resource, &seen.namespace, &seen.name);
                 }
             }
-            Ok(WatchEvent::Bookmark(at)) => *version = at.into(),
+            Ok(WatchEvent::Bookmark(at)) => {
+                *version = at.into();
+                alive = true;
+            }
             Ok(WatchEvent::Error(why)) => return End::Relist(why),
             Err(error) => return End::Failed(error),
         }
         signs += 1;
-        world.sign_of_life(resource, Instant::now());
+        if alive {
+            world.sign_of_life(resource, Instant::now());
+        }
         trouble.over();
     }
 }

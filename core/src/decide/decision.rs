@@ -60,7 +60,7 @@ pub struct Decision {
     pub patch: Patch,
     /// Machine: the provider ID that the object arrived with, when it is a legacy one.
     pub old_id: Option<String>,
-    /// Machine: the provider ID that the patch sets.
+    /// Machine: the provider ID that the patch sets, or would set.
     pub new_id: Option<StackitProviderId>,
 }
 
@@ -90,6 +90,6 @@ impl Decision {
             return self;
         }
         let subject = self.because.reason.name();
-        Self { old_id: self.old_id, ..Self::held(Because::about(Reason::DryRunMode, subject)) }
+        Self { old_id: self.old_id, new_id: self.new_id, ..Self::held(Because::about(Reason::DryRunMode, subject)) }
     }
 }

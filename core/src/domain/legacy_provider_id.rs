@@ -9,7 +9,7 @@ use super::ServerId;
 /// and never anything else (machine-controller-manager-provider-openstack `pkg/driver/executor/utils.go`).
 static FORMAT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"\Aopenstack:///(?P<region>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)/",
+        r"\Aopenstack:///(?P<region>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)/",
         r"(?P<server>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\z",
     ))
     .ok()
@@ -17,7 +17,7 @@ static FORMAT: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// A Machine's provider ID as the OpenStack provider wrote it: `openstack:///<region>/<server>`.
 ///
-/// The region is letters, digits, `.`, `_` and `-`; the server is a plain lower-case UUID. Node objects use
+/// The region is at most 63 letters, digits, `.`, `_` and `-` (the ID is kept in an annotation, which must not grow without bound); the server is a plain lower-case UUID. Node objects use
 /// other strings (`openstack:///<id>`, `openstack://<region>/<id>`); they are not this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LegacyProviderId<'a> {
@@ -88,6 +88,7 @@ mod tests {
             "openstack:///RegionOne/".to_owned(),
             format!("OpenStack:///RegionOne/{SERVER}"),
             format!("openstack:///../{SERVER}"),
+            format!("openstack:///{}/{SERVER}", "r".repeat(64)),
         ] {
             assert_eq!(LegacyProviderId::parse(&text), None, "{text:?}");
         }

@@ -1,5 +1,7 @@
 //! One shoot's walk through *guard*, *probe* and *arm*.
 
+use std::time::Duration;
+
 use mcm_migration_core::decide::{Because, NamespaceFacts};
 use mcm_migration_core::domain::{GuardLabel, Reason};
 use mcm_migration_core::plan::{GuardStep, guard_steps, is_armed, needs_arming};
@@ -11,6 +13,10 @@ use super::nodes::{GivenUp, NodeWatch};
 use super::outcome::{Outcome, Verdict};
 use super::probe::{Unproven, prove};
 use super::seed::Seed;
+use crate::world::openstack_mcm_pod;
+
+/// How often the shoot's pods are looked at while its Nodes are waited for.
+const LOOK_EVERY: Duration = Duration::from_secs(3);
 
 /// What all walks share.
 pub(super) struct Walk {
@@ -83,7 +89,10 @@ impl Walk {
             return Ok((Verdict::Done(Reason::Guarded), counts(&facts)));
         }
         drop(place);
-        let waited = nodes.wait(gone_since).await;
+        let waited = tokio::select! {
+            waited = nodes.wait(gone_since) => waited,
+            stop = self.openstack_returns(namespace) => return Err(stop),
+        };
         let _place = self.at_once.acquire().await;
         match waited {
             Ok(()) => self.arm_now(namespace).await,
@@ -94,6 +103,19 @@ impl Walk {
                 let lost = [Say::armed(false, Reason::SeedNodeLost, message)];
                 say(&self.seed, namespace, &lost).await.map_err(|error| Stop::not_written(&error))?;
                 Err(Stop::No(vec![because]))
+            }
+        }
+    }
+
+    /// Ends when an OpenStack pod is there again: the wait would have to begin anew when it is gone, and whoever brought it may do so
+    /// again.
+    async fn openstack_returns(&self, namespace: &str) -> Stop {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            match openstack_mcm_pod(&self.seed.client(), namespace).await {
+                Ok(None) => {}
+                Ok(Some(pod)) => return Stop::No(vec![Because::about(Reason::OpenstackMcmAlive, pod)]),
+                Err(error) => return Stop::not_read(&error),
             }
         }
     }

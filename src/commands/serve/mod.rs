@@ -102,7 +102,10 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
     let world_metrics = WorldMetrics::register(&mut registry);
 
     let world = Arc::new(World::new(cache_max_age));
-    let source = Source::open(&cluster, objects).await?;
+    let source = tokio::select! {
+        opened = Source::open(&cluster, objects) => opened?,
+        () = shutdown.stopped() => return Ok(()),
+    };
     let mut tasks = tokio::task::JoinSet::new();
     let certificates = match (tls_cert_dir, source.client()) {
         (Some(folder), _) => {
@@ -121,7 +124,10 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
                 lifetimes: Lifetimes::default(),
                 interval: CERTIFICATES_EVERY,
             };
-            let (managed, store) = SelfManaged::start(shelf, &config, serving_metrics.clone()).await?;
+            let (managed, store) = tokio::select! {
+                started = SelfManaged::start(shelf, &config, serving_metrics.clone()) => started?,
+                () = shutdown.stopped() => return Ok(()),
+            };
             tasks.spawn(async move { match managed.run().await {} });
             store
         }

@@ -199,8 +199,9 @@ async fn call<T>(verb: &str, object: &str, call: impl Future<Output = kube::Resu
     let what = || format!("{verb} the {object}");
     match timeout(CALL, call).await {
         Ok(Ok(value)) => Ok(value),
-        // 409 is a stale resourceVersion, or a create that came second; a Secret deleted in between is gone.
-        Ok(Err(kube::Error::Api(status))) if status.code == 409 || status.code == 404 => {
+        // 409 is a stale resourceVersion, or a create that came second; a Secret deleted in between is gone. On create 404 is the
+        // namespace's.
+        Ok(Err(kube::Error::Api(status))) if status.code == 409 || (status.code == 404 && verb != "create") => {
             Err(ShelfError::Conflict(object.to_owned()))
         }
         Ok(Err(source)) => Err(ShelfError::Call { what: what(), source: Box::new(source) }),

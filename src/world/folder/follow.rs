@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -59,8 +60,9 @@ struct State(BTreeMap<PathBuf, File>);
 /// What is known of one file.
 #[derive(Debug, Default)]
 struct File {
-    /// As it was when it was last looked at; the error's text when it could not be read.
-    text: Option<Result<String, String>>,
+    /// A digest of it as it was when it was last looked at, or of the error when it could not be read. Not its text: that may hold a
+    /// Secret.
+    digest: Option<u64>,
     /// Its last good state.
     good: Objects,
 }
@@ -107,18 +109,14 @@ impl State {
 impl File {
     /// Whether it has another good state than before.
     fn look(&mut self, path: &Path) -> Result<bool, FolderError> {
-        let (text, unread) = match text_of(path) {
-            Ok(text) => (Ok(text), None),
-            Err(error) => (Err(error.to_string()), Some(error)),
-        };
-        if self.text.as_ref() == Some(&text) {
+        let text = text_of(path);
+        let mut hasher = DefaultHasher::new();
+        text.as_ref().map_err(ToString::to_string).hash(&mut hasher);
+        let digest = Some(hasher.finish());
+        if std::mem::replace(&mut self.digest, digest) == digest {
             return Ok(false);
         }
-        let text = self.text.insert(text);
-        if let Some(error) = unread {
-            return Err(error);
-        }
-        self.good = file::read(path, text.as_deref().unwrap_or_default())?;
+        self.good = file::read(path, &text?)?;
         tracing::info!(file = %path.display(), objects = self.good.len(), "took up");
         Ok(true)
     }
