@@ -1,0 +1,45 @@
+//! The command `arm`, run as an operator does.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, bail};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::Command;
+
+use crate::screen::{Screen, Style};
+
+/// The Nodes of a real seed are watched for two minutes; the sandbox has one, and nothing runs on it.
+const ARGS: [&str; 5] = ["arm", "--all", "--node-ready-for", "1s", "--allow-unsafe-node-ready-for"];
+/// Exit codes that tell of a walk that came to its end: all armed, some not.
+const ENDED: [i32; 2] = [0, 2];
+
+/// Runs `arm --all` and shows what it says as it says it.
+pub(crate) async fn all(binary: &Path, kubeconfig: &Path, screen: &Screen) -> Result<()> {
+    screen.line(&format!("  {} {}", screen.styled(Style::Dim, "$ mcm-migration-webhook"), ARGS.join(" ")))?;
+    let mut child = Command::new(binary)
+        .args(ARGS)
+        .arg("--kubeconfig")
+        .arg(kubeconfig)
+        .env_remove("KUBECONFIG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .spawn()
+        .with_context(|| format!("cannot start {}", binary.display()))?;
+    let mut lines = BufReader::new(child.stdout.take().context("arm has no standard output")?).lines();
+    while let Some(line) = lines.next_line().await.context("cannot read what arm says")? {
+        // Lines below a shoot's are indented.
+        if line.starts_with(' ') {
+            screen.paragraph(6, &line)?;
+        } else {
+            screen.line(&format!("  {line}"))?;
+        }
+    }
+    let status = child.wait().await.context("cannot wait for arm")?;
+    match status.code() {
+        Some(code) if ENDED.contains(&code) => Ok(()),
+        _ => bail!("arm ended with {status}"),
+    }
+}
