@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::Command;
 
 use crate::screen::{Screen, Style};
@@ -24,22 +24,28 @@ pub(crate) async fn all(binary: &Path, kubeconfig: &Path, screen: &Screen) -> Re
         .env_remove("KUBECONFIG")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
+        .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
         .with_context(|| format!("cannot start {}", binary.display()))?;
-    let mut lines = BufReader::new(child.stdout.take().context("arm has no standard output")?).lines();
+    let (out, err) = (child.stdout.take().context("arm has no output")?, child.stderr.take().context("no errors")?);
+    tokio::try_join!(pass_on(out, screen), pass_on(err, screen))?;
+    let status = child.wait().await.context("cannot wait for arm")?;
+    match status.code() {
+        Some(code) if ENDED.contains(&code) => Ok(()),
+        _ => bail!("arm ended with {status}"),
+    }
+}
+
+async fn pass_on(pipe: impl AsyncRead + Unpin, screen: &Screen) -> Result<()> {
+    let mut lines = BufReader::new(pipe).lines();
     while let Some(line) = lines.next_line().await.context("cannot read what arm says")? {
-        // Lines below a shoot's are indented.
+        // Reasons stand indented below their shoot.
         if line.starts_with(' ') {
             screen.paragraph(6, &line)?;
         } else {
             screen.line(&format!("  {line}"))?;
         }
     }
-    let status = child.wait().await.context("cannot wait for arm")?;
-    match status.code() {
-        Some(code) if ENDED.contains(&code) => Ok(()),
-        _ => bail!("arm ended with {status}"),
-    }
+    Ok(())
 }

@@ -38,7 +38,7 @@ pub(crate) fn all() -> Vec<Scene> {
     let staging = Scene { migrates: true, ..Scene::new("staging", 6, "switched to STACKIT by Gardener") };
     let dev = Scene::new("dev", 4, "not switched yet: its MachineClass and its controller are OpenStack's");
     let dev = Scene { shoot: dev.shoot.clone().before_the_switch(), ..dev };
-    let lab = Scene { paused: true, ..Scene::new("lab", 3, "switched; an operator pauses it after arming") };
+    let lab = Scene { paused: true, ..Scene::new("lab", 3, "switched; will be paused once it is armed") };
     let idle = Scene { marks_worker: true, ..Scene::new("idle", 0, "switched; hibernated, so it has no Machine") };
     vec![prod, staging, dev, lab, idle]
 }

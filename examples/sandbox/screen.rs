@@ -30,7 +30,9 @@ pub(crate) struct Screen {
 
 /// A step that has begun.
 #[derive(Debug)]
-pub(crate) struct Step(Instant);
+pub(crate) struct Step {
+    began: Instant,
+}
 
 impl Screen {
     /// A terminal or not, whatever standard output is; colours as <https://no-color.org> says.
@@ -68,19 +70,26 @@ impl Screen {
         wrap(text, WIDTH.saturating_sub(indent)).iter().try_for_each(|line| self.line(&format!("{:indent$}{line}", "")))
     }
 
-    /// Says what is being done. Other programs may write meanwhile, so the line is ended.
+    /// Says what is being done, on a terminal; [`Self::done`] writes over it.
     pub(crate) fn step(&self, doing: &str) -> Result<Step> {
         if self.terminal {
-            write(&format!("  {} {doing} …\n", self.styled(Style::Dim, "·")))?;
+            write(&format!("  {} {doing} …", self.styled(Style::Dim, "·")))?;
         }
-        Ok(Step(Instant::now()))
+        Ok(Step { began: Instant::now() })
     }
 
-    /// Says that it is done, and how long it took; in place of the line that said that it was being done.
+    /// Says what is being done while other programs may write too, or for so long that everybody should know.
+    pub(crate) fn noisy_step(&self, doing: &str) -> Result<Step> {
+        self.line(&format!("  {} {doing} …", self.styled(Style::Dim, "·")))?;
+        Ok(Step { began: Instant::now() })
+    }
+
+    /// Says that it is done, and how long it took.
     #[expect(clippy::needless_pass_by_value, reason = "a step is done once")]
     pub(crate) fn done(&self, step: Step, what: &str) -> Result<()> {
-        let took = self.styled(Style::Dim, &format!("{:5.1} s", step.0.elapsed().as_secs_f64()));
-        write(&format!("  {} {took}  {what}\n", self.styled(Style::Green, "✓")))
+        let took = self.styled(Style::Dim, &format!("{:5.1} s", step.began.elapsed().as_secs_f64()));
+        let over = if self.terminal { "\r\x1b[K" } else { "" };
+        write(&format!("{over}  {} {took}  {what}\n", self.styled(Style::Green, "✓")))
     }
 
     /// Shows a table: over the last one on a terminal, elsewhere only the lines that changed since. `footer` is for terminals.

@@ -25,7 +25,8 @@ const REPLICAS: usize = 2;
 pub(crate) struct Sandbox {
     /// In the order in which they have to go.
     pub(crate) replicas: Vec<Product>,
-    forwarder: Forwarder,
+    /// Stands for the Service.
+    _forwarder: Forwarder,
     pub(crate) scenes: Vec<Scene>,
     pub(crate) client: Client,
     /// The kubeconfig of the operator.
@@ -37,7 +38,9 @@ pub(crate) struct Sandbox {
 impl Sandbox {
     /// Starts everything. The shoots are there before the webhook, as on a real seed.
     pub(crate) async fn start(binary: &Path, screen: &Screen) -> Result<Self> {
-        let step = screen.step("kube-apiserver, etcd and kubectl; a first start builds them, in about 8 minutes")?;
+        let step = screen.noisy_step(
+            "looking for kube-apiserver, etcd and kubectl; a first start builds them, which takes about 8 minutes",
+        )?;
         let assets = assets::ensure().await?;
         screen.done(step, "kube-apiserver, etcd and kubectl are there")?;
 
@@ -82,7 +85,7 @@ impl Sandbox {
         forwarder.await_ready(REPLICAS, READY).await?;
         screen
             .done(step, &format!("{REPLICAS} replicas of the webhook, with a token of the shipped ServiceAccount"))?;
-        Ok(Self { replicas, forwarder, scenes, client, operator, server, assets })
+        Ok(Self { replicas, _forwarder: forwarder, scenes, client, operator, server, assets })
     }
 }
 
@@ -139,21 +142,23 @@ pub(crate) async fn keep(sandbox: &Sandbox, screen: &Screen) -> Result<()> {
     for replica in &sandbox.replicas {
         screen.line(&format!("  curl http://{}/metrics", replica.address("admin", READY).await?))?;
     }
-    if std::io::stdin().is_terminal() {
-        screen.line("\nEnter or Ctrl-C ends it all.")?;
-        let (ended, wait) = tokio::sync::oneshot::channel();
-        // A thread of its own: the runtime would wait for a read that never ends.
-        std::thread::spawn(move || {
-            let mut line = String::new();
-            // An error ends the wait as well.
-            let _ = std::io::stdin().read_line(&mut line);
-            let _ = ended.send(());
-        });
-        // The sender is gone only after it has sent.
-        let _ = wait.await;
-    } else {
-        screen.line("\nCtrl-C ends it all.")?;
-        tokio::signal::ctrl_c().await.context("cannot listen for Ctrl-C")?;
+    let at_terminal = std::io::stdin().is_terminal();
+    screen.line(if at_terminal { "\nEnter or Ctrl-C ends it all." } else { "\nCtrl-C ends it all." })?;
+    tokio::select! {
+        () = enter(), if at_terminal => Ok(()),
+        interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot listen for Ctrl-C"),
     }
-    Ok(())
+}
+
+/// Waits for a line of standard input, or its end.
+async fn enter() {
+    let (ended, wait) = tokio::sync::oneshot::channel();
+    // A thread of its own: the runtime would wait for a read that never ends.
+    std::thread::spawn(move || {
+        // An error ends the wait as well, and whoever waited may be gone.
+        let _ = std::io::stdin().read_line(&mut String::new());
+        let _ = ended.send(());
+    });
+    // The sender goes only after it has sent.
+    let _ = wait.await;
 }

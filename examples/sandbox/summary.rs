@@ -12,10 +12,10 @@ use crate::row::Row;
 use crate::scene::Scene;
 use crate::screen::{Screen, Style};
 use crate::setup::Sandbox;
-use crate::writes::Written;
+use crate::writes::{LABEL, Written};
 
 /// Shows it; gives what is not as it should be.
-pub(crate) async fn show(sandbox: &Sandbox, rows: &[Row], written: &Written, screen: &Screen) -> Result<Vec<String>> {
+pub(crate) fn show(sandbox: &Sandbox, rows: &[Row], written: &Written, screen: &Screen) -> Result<Vec<String>> {
     screen.title("Rewritten")?;
     rewritten(sandbox, rows, written, screen)?;
     screen.title("Held, by the replicas' audit lines")?;
@@ -60,7 +60,8 @@ fn rewritten(sandbox: &Sandbox, rows: &[Row], written: &Written, screen: &Screen
     screen.paragraph(
         2,
         &format!(
-            "{} writes, {} patches (by the replicas {}), {} failed calls; a decision took {median} µs (median{build}).",
+            "{} writes, {} patches (replicas: {}; the API server keeps its connection to one), {} failed calls. A decision \
+             took {median} µs (median{build})."
             written.count,
             micros.len(),
             answers.join(" + "),
@@ -87,11 +88,14 @@ fn reasons(sandbox: &Sandbox, screen: &Screen) -> Result<()> {
             })
             .map(Scene::name)
             .collect();
-        let what = if resource == "workers" { "Worker" } else { "Machines" };
+        let what = if resource == "workers" { "the Worker" } else { "the Machines" };
         let reason_styled = screen.styled(Style::Yellow, reason);
         screen.line(&format!("  {reason_styled}: {what} of {}", shoots.join(", ")))?;
         if let Some(known) = Reason::ALL.iter().find(|known| known.name() == reason) {
             screen.paragraph(6, &format!("{} {}", known.meaning(), known.what_to_do()))?;
+        }
+        if resource == "workers" {
+            screen.paragraph(6, "(The sandbox has no cloud whose servers could get labels.)")?;
         }
     }
     Ok(())
@@ -101,7 +105,9 @@ fn example(before: &Value, after: &Value, screen: &Screen) -> Result<()> {
     let name = after["metadata"]["name"].as_str().unwrap_or_default();
     screen.title(&format!("What changed in the Machine {name}"))?;
     for change in changes(before, after) {
-        screen.line(&format!("  {}", change.path))?;
+        let own =
+            if change.path.ends_with(LABEL) { screen.styled(Style::Dim, " (the write itself)") } else { String::new() };
+        screen.line(&format!("  {}{own}", change.path))?;
         if let Some(before) = change.before {
             screen.line(&screen.styled(Style::Yellow, &format!("    - {before}")))?;
         }

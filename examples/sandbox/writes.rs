@@ -15,7 +15,7 @@ use crate::setup::Sandbox;
 use crate::{observe, row};
 
 /// The label that is written.
-const LABEL: &str = "sandbox.example/written";
+pub(crate) const LABEL: &str = "sandbox.example/written";
 const FAIL_OPEN: &str = "apiserver_admission_webhook_fail_open_count";
 
 /// What the writes were.
