@@ -3,9 +3,11 @@
 
 mod arming;
 
-use arming::{GUARD, Seed, migration};
+use std::time::Duration;
+
+use arming::{GUARD, Seed, arm, arm_exactly, balancer, migration, writes};
 use rig::shoot::Provider;
-use rig::{Shoot, arm_by_hand, objects};
+use rig::{Shoot, arm_by_hand, objects, until};
 use serde_json::json;
 use tokio::sync::OnceCell;
 
@@ -13,10 +15,6 @@ use tokio::sync::OnceCell;
 async fn seed() -> &'static Seed {
     static SEED: OnceCell<Seed> = OnceCell::const_new();
     SEED.get_or_init(Seed::guarded).await
-}
-
-fn pair(status: &str, reason: &str) -> Option<(String, String)> {
-    Some((status.to_owned(), reason.to_owned()))
 }
 
 #[tokio::test]
@@ -29,8 +27,8 @@ async fn a_shoot_that_qualifies_is_guarded_then_probed_then_armed() {
     assert!(run.stdout.ends_with("1 shoot: 1 armed\n"), "{run:?}");
 
     assert_eq!(seed.guard_label(&namespace).await.as_deref(), Some("closed"));
-    assert_eq!(seed.condition(&namespace, "Armed").await, pair("True", "Armed"));
-    assert_eq!(seed.condition(&namespace, "Guarded").await, pair("True", "Guarded"));
+    assert_eq!(seed.condition(&namespace, "Armed").await, "True Armed");
+    assert_eq!(seed.condition(&namespace, "Guarded").await, "True Guarded");
     let migration = seed.migration(&namespace).await.unwrap();
     assert_eq!(migration["status"]["phase"], "Armed");
     assert_eq!(migration["spec"]["paused"], false);
@@ -85,7 +83,7 @@ async fn a_shoot_with_nothing_left_to_rewrite_is_guarded_and_not_armed() {
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (0, "guarded"), "{run:?}");
     assert_eq!(seed.guard_label(&namespace).await.as_deref(), Some("closed"));
-    assert_eq!(seed.condition(&namespace, "Armed").await, pair("False", "Guarded"));
+    assert_eq!(seed.condition(&namespace, "Armed").await, "False Guarded");
     assert_eq!(seed.migration(&namespace).await.unwrap()["status"]["phase"], "Guarded");
 }
 
@@ -103,7 +101,7 @@ async fn an_armed_that_was_left_over_is_taken_back_before_the_label_is_set() {
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (0, "armed"), "{run:?}");
     assert_eq!(seed.writes(&namespace, false)[..2], ["patch machinemigrations/status 200", "patch namespaces 200"]);
-    assert_eq!(seed.condition(&namespace, "Weather").await, pair("Unknown", "Fog"));
+    assert_eq!(seed.condition(&namespace, "Weather").await, "Unknown Fog");
 }
 
 #[tokio::test]
@@ -139,6 +137,35 @@ async fn a_paused_shoot_is_only_reported() {
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.reasons(&namespace)), (2, vec!["paused"]), "{run:?}");
     assert_eq!(seed.versions(&[&namespace]).await, before);
+}
+
+#[tokio::test]
+async fn what_changes_while_the_nodes_are_waited_for_keeps_it_from_being_armed() {
+    let seed = seed().await;
+    let (paused, flipped) = (seed.shoot(Shoot::new("late-pause")).await, seed.shoot(Shoot::new("late-pod")).await);
+    let args = ["--namespace", &paused, "--namespace", &flipped, "--node-ready-for", "8s"];
+    let args = [&args[..], &["--allow-unsafe-node-ready-for"]].concat();
+    let (run, ()) = tokio::join!(arm_exactly(Some(&seed.operator), &args), async {
+        for namespace in [&paused, &flipped] {
+            until("the guard is proved", Duration::from_secs(60), || async {
+                Ok((seed.condition(namespace, "Guarded").await == "True Guarded").then_some(()))
+            })
+            .await
+            .unwrap();
+        }
+        seed.patch(&paused, "machinemigration/openstack-to-stackit", &json!({"spec": {"paused": true}})).await;
+        let mut pod = rig::shoot::mcm_pod("late", Provider::OpenStack);
+        pod["metadata"]["namespace"] = flipped.clone().into();
+        objects::create(&seed.client().await, &pod).await.unwrap();
+    });
+    assert_eq!(
+        (run.code, run.reasons(&paused), run.reasons(&flipped)),
+        (2, vec!["paused"], vec!["openstack-mcm-alive"]),
+        "{run:?}"
+    );
+    for namespace in [&paused, &flipped] {
+        assert_eq!(seed.condition(namespace, "Armed").await, "False NotArmed");
+    }
 }
 
 #[tokio::test]
@@ -222,4 +249,24 @@ async fn a_shoot_that_is_restored_or_deleted_here_is_armed() {
     seed.kubectl(&["-n", &deleted, "delete", "worker", "deleting", "--wait=false"]).await;
     let run = seed.arm(&["--namespace", &restored, "--namespace", &deleted]).await;
     assert_eq!((run.code, run.result(&restored), run.result(&deleted)), (0, "armed", "armed"), "{run:?}");
+}
+
+#[tokio::test]
+async fn every_api_server_behind_a_load_balancer_is_probed() {
+    let seed = seed().await;
+    let second = seed.server.second_on_same_etcd().await.unwrap();
+    rig::in_force::await_policies(&second).await.unwrap();
+    let namespace = seed.shoot(Shoot::new("balanced")).await;
+    let port = balancer(vec![seed.server.port(), second.port()]).await;
+    let file = seed.server.folder().join("balanced.kubeconfig");
+    let config = std::fs::read_to_string(&seed.operator).unwrap();
+    let (direct, balanced) = (seed.server.url(), format!("https://127.0.0.1:{port}"));
+    assert!(config.contains(&direct));
+    std::fs::write(&file, config.replace(&direct, &balanced)).unwrap();
+    let run = arm(&file, &["--namespace", &namespace]).await;
+    assert_eq!((run.code, run.result(&namespace)), (0, "armed"), "{run:?}");
+    for server in [&seed.server, &second] {
+        let refused = writes(server, &namespace, true).iter().filter(|probe| probe.ends_with(" 403")).count();
+        assert!(refused >= 2 * 3, "a round of probes before the wait and one after it: {refused}");
+    }
 }

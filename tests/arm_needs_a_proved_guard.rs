@@ -19,10 +19,6 @@ async fn seed() -> &'static Seed {
     .await
 }
 
-fn pair(status: &str, reason: &str) -> Option<(String, String)> {
-    Some((status.to_owned(), reason.to_owned()))
-}
-
 /// A policy of somebody else that refuses every MachineClass of one namespace.
 fn foreign_policy(namespace: &str) -> [Value; 2] {
     let policy = json!({
@@ -73,8 +69,8 @@ async fn without_the_policies_the_guard_is_open_and_nothing_is_armed() {
     assert_eq!((run.code, run.result(&namespace)), (1, "guard-open"), "{run:?}");
     assert!(run.of(&namespace)[0].contains("creating an OpenStack MachineClass"), "{run:?}");
     assert!(run.of(&namespace)[1].contains("Install `manifests/guard`"), "{run:?}");
-    assert_eq!(seed.condition(&namespace, "Armed").await, pair("False", "GuardOpen"));
-    assert_eq!(seed.condition(&namespace, "Guarded").await, pair("False", "GuardOpen"));
+    assert_eq!(seed.condition(&namespace, "Armed").await, "False GuardOpen");
+    assert_eq!(seed.condition(&namespace, "Guarded").await, "False GuardOpen");
     assert_eq!(seed.migration(&namespace).await.unwrap()["status"]["phase"], "Pending");
     let probes = seed.writes(&namespace, true);
     assert!(probes.len() > 10, "right after the label it is tried again: {probes:?}");
@@ -87,7 +83,7 @@ async fn an_armed_shoot_whose_guard_is_gone_is_disarmed_at_once() {
     arm_by_hand(&seed.client().await, &namespace).await.unwrap();
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (1, "guard-open"), "{run:?}");
-    assert_eq!(seed.condition(&namespace, "Armed").await, pair("False", "GuardOpen"));
+    assert_eq!(seed.condition(&namespace, "Armed").await, "False GuardOpen");
     assert_eq!(seed.writes(&namespace, true).len(), 1, "the label was there before, so the first acceptance counts");
 }
 
@@ -100,7 +96,7 @@ async fn the_refusal_of_a_foreign_policy_proves_nothing_and_is_quoted() {
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (1, "guard-unproven"), "{run:?}");
     assert!(run.of(&namespace)[0].contains("no class today"), "{run:?}");
-    assert_eq!(seed.condition(&namespace, "Armed").await, pair("False", "GuardUnproven"));
+    assert_eq!(seed.condition(&namespace, "Armed").await, "False GuardUnproven");
 }
 
 #[tokio::test]
@@ -112,11 +108,11 @@ async fn a_foreign_webhook_that_is_down_proves_nothing_and_is_quoted() {
     // The API server takes a webhook up a moment later.
     let class = rig::shoot::class("probe", rig::shoot::Provider::Stackit).to_string();
     let create = ["-n", namespace.as_str(), "create", "--dry-run=server", "-f", "-"];
-    install::await_refusal(&seed.server, &create, Some(&class), "foreign.example.com").await.unwrap();
+    rig::in_force::await_refusal(&seed.server, &create, Some(&class), "foreign.example.com").await.unwrap();
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (1, "guard-unproven"), "{run:?}");
     assert!(run.of(&namespace)[0].contains("foreign.example.com"), "{run:?}");
-    assert_eq!(seed.condition(&namespace, "Armed").await, pair("False", "GuardUnproven"));
+    assert_eq!(seed.condition(&namespace, "Armed").await, "False GuardUnproven");
 }
 
 #[tokio::test]
@@ -126,7 +122,7 @@ async fn a_dry_run_tells_that_the_guard_is_open_and_leaves_armed_as_it_is() {
     arm_by_hand(&seed.client().await, &namespace).await.unwrap();
     let run = seed.arm(&["--dry-run", "--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (1, "guard-open"), "{run:?}");
-    assert_eq!(seed.condition(&namespace, "Armed").await, pair("True", "Armed"));
+    assert_eq!(seed.condition(&namespace, "Armed").await, "True Armed");
 }
 
 #[tokio::test]

@@ -47,14 +47,14 @@ impl Case {
 
     fn assert_migrated(&self, machine: &Value) {
         let name = machine["metadata"]["name"].as_str().unwrap();
-        self.assert_migrated_to(machine, &self.shoot.stackit_id(name));
+        assert_migrated_to(machine, &self.shoot.stackit_id(name));
     }
+}
 
-    fn assert_migrated_to(&self, machine: &Value, id: &str) {
-        assert_eq!(machine["spec"]["providerID"], id, "{machine}");
-        for mark in MARKS {
-            assert_eq!(machine["metadata"]["annotations"][mark], "true", "{machine}");
-        }
+fn assert_migrated_to(machine: &Value, id: &str) {
+    assert_eq!(machine["spec"]["providerID"], id, "{machine}");
+    for mark in MARKS {
+        assert_eq!(machine["metadata"]["annotations"][mark], "true", "{machine}");
     }
 }
 
@@ -108,7 +108,7 @@ async fn create_patch_replace_and_dry_run() {
         serde_json::from_str(&case.kubectl(&["create", "-f", "-", "-o", "json"], Some(&unnamed.to_string())).await)
             .unwrap();
     assert!(made["metadata"]["name"].as_str().unwrap().starts_with("made-"));
-    case.assert_migrated_to(&made, &case.shoot.stackit_id("unnamed"));
+    assert_migrated_to(&made, &case.shoot.stackit_id("unnamed"));
 }
 
 #[tokio::test]

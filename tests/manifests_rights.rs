@@ -79,7 +79,7 @@ async fn the_program_may_watch_what_it_decides_by_and_write_nothing_of_it() {
 async fn the_program_may_write_its_certificate_and_its_own_configuration_alone() {
     let cluster = cluster().await;
     let own = "mcm-migration-system";
-    for verb in ["get", "update", "patch"] {
+    for verb in ["get", "update"] {
         assert!(may(cluster, ACCOUNT, &[verb, "secret/mcm-migration-webhook-tls", "-n", own]).await, "{verb}");
         assert!(!may(cluster, ACCOUNT, &[verb, "secret/mcm-migration-webhook-tls", "-n", "default"]).await, "{verb}");
         assert!(!may(cluster, ACCOUNT, &[verb, "secret/other", "-n", own]).await, "{verb}");
@@ -101,7 +101,9 @@ async fn without_self_managed_certificates_the_program_may_write_nothing() {
     for name in ["base", "overlays/cert-manager"] {
         let rendered = cluster.ok(&["kustomize", &folder(name)]).await;
         let mut rules = 0;
-        for object in documents(&rendered).iter().filter(|o| o["kind"] == "ClusterRole" || o["kind"] == "Role") {
+        for object in
+            rig::install::parse(&rendered).unwrap().iter().filter(|o| o["kind"] == "ClusterRole" || o["kind"] == "Role")
+        {
             if object["metadata"]["name"] == "mcm-migration-operator" {
                 continue;
             }
@@ -171,6 +173,9 @@ async fn an_operator_can_close_and_prove_the_guard_and_arm_and_read_no_secret() 
     for resource in ["machines.machine.sapcloud.io", "machineclasses.machine.sapcloud.io", "namespaces"] {
         assert!(!may(cluster, "olga", &["delete", resource, "-A"]).await, "delete {resource}");
     }
+    for resource in ["machines.machine.sapcloud.io", "namespaces"] {
+        assert!(!may(cluster, "olga", &["create", resource, "-A"]).await, "create {resource}");
+    }
 }
 
 /// `kubectl auth can-i` for a user.
@@ -181,9 +186,4 @@ async fn may(cluster: &Cluster, user: &str, what: &[&str]) -> bool {
         "no" => false,
         other => panic!("{what:?}: {other} {}", answer.stderr),
     }
-}
-
-fn documents(yaml: &str) -> Vec<Value> {
-    use serde::Deserialize as _;
-    serde_yaml_ng::Deserializer::from_str(yaml).map(|document| Value::deserialize(document).unwrap()).collect()
 }

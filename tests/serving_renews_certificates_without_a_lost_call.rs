@@ -4,15 +4,17 @@
 
 mod serving_support;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mcm_migration_webhook::serving::CertificateFolder;
-use mcm_migration_webhook::serving::certificates::authority::Issued;
+use mcm_migration_webhook::serving::certificates::authority::{Issued, issue};
+use mcm_migration_webhook::serving::{CertificateFolder, UnixTime};
 use secrecy::ExposeSecret;
 use serving_support::{
-    Metrics, Server, Setup, client_builder, client_config, eventually, leaf_for_localhost, new_ca, post_raw, swap_in,
+    DAY, Metrics, Server, Setup, client_builder, client_config, eventually, leaf_for_localhost, new_ca, post_raw,
+    swap_in,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -93,7 +95,17 @@ async fn whatever_else_is_in_the_folder_the_last_good_pair_stays_and_is_complain
     let leaf = leaf_for_localhost(&ca);
     let server = serve_folder(dir.path(), ca.clone(), &leaf).await;
     let key = leaf.key.expose_secret();
-    let broken = [("", key), ("nothing", key), (leaf.certificate.as_str(), ""), (ca.certificate.as_str(), key)];
+    let (now, names) = (UnixTime::now(), BTreeSet::from(["localhost".to_owned()]));
+    let expired = issue(&ca, &names, now.minus(2 * DAY), now.minus(DAY)).unwrap();
+    let early = issue(&ca, &names, now.plus(DAY), now.plus(2 * DAY)).unwrap();
+    let broken = [
+        ("", key),
+        ("nothing", key),
+        (leaf.certificate.as_str(), ""),
+        (ca.certificate.as_str(), key),
+        (expired.certificate.as_str(), expired.key.expose_secret()),
+        (early.certificate.as_str(), early.key.expose_secret()),
+    ];
     for (version, (certificate, key)) in (2..).zip(broken) {
         swap_in(dir.path(), version, certificate, key);
         let complaints = f64::from(version - 1);
@@ -102,12 +114,12 @@ async fn whatever_else_is_in_the_folder_the_last_good_pair_stays_and_is_complain
     }
     // A missing file too, and once more what is served already.
     std::fs::remove_file(dir.path().join("tls.key")).unwrap();
-    eventually("it is noticed", async || server.metric(RELOAD_FAILURES).await >= 5.0).await;
+    eventually("it is noticed", async || server.metric(RELOAD_FAILURES).await >= 7.0).await;
     assert!(is_served(&server, &ca).await);
     write(dir.path(), 9, &leaf, &leaf);
     // More polls than one, which would each have complained again.
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert!((server.metric(RELOAD_FAILURES).await - 5.0).abs() < 0.5, "complained more than once");
+    assert!((server.metric(RELOAD_FAILURES).await - 7.0).abs() < 0.5, "complained more than once");
 }
 
 #[tokio::test]

@@ -2,154 +2,20 @@
 //! what is served is trusted.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "what was measured shows with --nocapture")]
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+#[path = "serving_support/simulated_shelf.rs"]
+mod simulated_shelf;
+
+use std::collections::HashSet;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use k8s_openapi::ByteString;
 use mcm_migration_webhook::serving::UnixTime;
 use mcm_migration_webhook::serving::certificates::rotation::{Lifetimes, Published, Step, Wanted, next_step, take};
-use mcm_migration_webhook::serving::certificates::{
-    RotationError, Round, SharedTls, Shelf, ShelfError, Stored, WebhookBundles, round,
-};
-use rustls::RootCertStore;
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::ServerCertVerifier;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime as PkiTime};
-
-const NAME: &str = "mcm-migration-webhook.mcm-migration-system.svc";
-const HOUR: Duration = Duration::from_secs(3600);
-const DAY: Duration = Duration::from_secs(86_400);
-const START: UnixTime = UnixTime(1_800_000_000);
-
-fn wanted() -> Wanted {
-    Wanted { names: BTreeSet::from([NAME.to_owned()]), lifetimes: Lifetimes::default() }
-}
-
-/// Secret, one webhook configuration, and the time.
-struct Cluster {
-    now: UnixTime,
-    secret: BTreeMap<String, ByteString>,
-    secret_version: u64,
-    bundle: String,
-    configuration_version: u64,
-    /// When the configuration began to hold which bundle.
-    history: Vec<(UnixTime, String)>,
-}
-
-#[derive(Clone)]
-struct SimulatedShelf(Arc<Mutex<Cluster>>);
-
-impl SimulatedShelf {
-    fn new() -> Self {
-        Self(Arc::new(Mutex::new(Cluster {
-            now: START,
-            secret: BTreeMap::new(),
-            secret_version: 0,
-            bundle: String::new(),
-            configuration_version: 0,
-            history: vec![(START, String::new())],
-        })))
-    }
-
-    fn with<T>(&self, look: impl FnOnce(&mut Cluster) -> T) -> T {
-        look(&mut self.0.lock().unwrap())
-    }
-
-    fn now(&self) -> UnixTime {
-        self.with(|cluster| cluster.now)
-    }
-
-    fn set_bundle(&self, bundle: &str) {
-        self.with(|cluster| {
-            cluster.bundle = bundle.to_owned();
-            cluster.configuration_version += 1;
-            cluster.history.push((cluster.now, bundle.to_owned()));
-        });
-    }
-
-    /// One undisturbed round.
-    fn round(&self, wanted: &Wanted, known: Option<&SharedTls>) -> Result<Round, RotationError> {
-        let mut future = Box::pin(round(self, wanted, known, || self.now()));
-        loop {
-            if let Poll::Ready(ended) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-                return ended;
-            }
-        }
-    }
-}
-
-/// Ends at the second poll: until the simulation decides to go on, others act.
-async fn others_act() {
-    let mut acted = false;
-    std::future::poll_fn(|_| if std::mem::replace(&mut acted, true) { Poll::Ready(()) } else { Poll::Pending }).await;
-}
-
-impl Shelf for SimulatedShelf {
-    type Version = u64;
-
-    async fn configurations(&self) -> Result<Vec<WebhookBundles>, ShelfError> {
-        others_act().await;
-        Ok(self.with(|cluster| {
-            let bundles = BTreeMap::from([("machine.mcm-migration.stackit.cloud".to_owned(), cluster.bundle.clone())]);
-            let version = cluster.configuration_version.to_string();
-            vec![WebhookBundles { configuration: "simulated".to_owned(), version, bundles }]
-        }))
-    }
-
-    async fn read(&self) -> Result<Stored<u64>, ShelfError> {
-        others_act().await;
-        self.with(|cluster| {
-            let state = SharedTls::parse(&cluster.secret)
-                .map_err(|source| ShelfError::Foreign { name: "simulated".to_owned(), source })?;
-            Ok(Stored { state, version: cluster.secret_version })
-        })
-    }
-
-    async fn write(&self, state: &SharedTls, version: u64) -> Result<(), ShelfError> {
-        others_act().await;
-        self.with(|cluster| {
-            if cluster.secret_version != version {
-                return Err(ShelfError::Conflict("simulated".to_owned()));
-            }
-            cluster.secret = state.data();
-            cluster.secret_version += 1;
-            Ok(())
-        })
-    }
-
-    async fn publish(&self, to: &WebhookBundles, bundle: &str) -> Result<(), ShelfError> {
-        others_act().await;
-        if self.with(|cluster| cluster.configuration_version.to_string() != to.version) {
-            return Err(ShelfError::Conflict("simulated".to_owned()));
-        }
-        self.set_bundle(bundle);
-        Ok(())
-    }
-}
-
-fn text(state: &SharedTls, key: &str) -> String {
-    String::from_utf8(state.data()[key].0.clone()).unwrap()
-}
-
-/// Whether a client that trusts `bundle` accepts what `state` serves.
-fn verify(state: &SharedTls, bundle: &str, now: UnixTime) -> Result<(), String> {
-    let mut roots = RootCertStore::empty();
-    for ca in CertificateDer::pem_slice_iter(bundle.as_bytes()) {
-        roots.add(ca.unwrap()).unwrap();
-    }
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-    let verifier = verifier.map_err(|error| error.to_string())?;
-    let leaf = CertificateDer::from_pem_slice(text(state, "tls.crt").as_bytes()).unwrap();
-    let now = PkiTime::since_unix_epoch(Duration::from_secs(u64::try_from(now.0).unwrap()));
-    let verified = verifier.verify_server_cert(&leaf, &[], &ServerName::try_from(NAME).unwrap(), &[], now);
-    verified.map(|_| ()).map_err(|error| error.to_string())
-}
+use mcm_migration_webhook::serving::certificates::{RotationError, Round, SharedTls, round};
+use simulated_shelf::{DAY, HOUR, START, SimulatedShelf, text, verify, wanted};
 
 /// xorshift64*: the simulation is the same for the same seed.
 struct Dice(u64);
@@ -237,10 +103,10 @@ impl Simulation {
         let (now, history) = self.shelf.with(|cluster| (cluster.now, cluster.history.clone()));
         let settling = Lifetimes::default().settling;
         for lag in [Duration::ZERO, settling.checked_sub(Duration::from_secs(1)).unwrap()] {
-            let seen = history.iter().rev().find(|(since, _)| *since <= now.minus(lag)).map(|(_, bundle)| bundle);
-            let Some(bundle) = seen.filter(|bundle| !bundle.is_empty()) else { continue };
-            for (number, replica) in self.replicas.iter().enumerate() {
-                let Some(serves) = &replica.serves else { continue };
+            let known = history.iter().rev().find(|(since, _)| *since <= now.minus(lag)).map(|(_, bundle)| bundle);
+            let Some(bundle) = known.filter(|bundle| !bundle.is_empty()) else { continue };
+            for (number, one) in self.replicas.iter().enumerate() {
+                let Some(serves) = &one.serves else { continue };
                 if let Err(error) = verify(serves, bundle, now) {
                     panic!("seed {seed}, {now}, replica {number}, {lag:?} late: {error}\n{serves:?}");
                 }
@@ -258,11 +124,11 @@ impl Simulation {
         let replica = &mut self.replicas[first];
         let mut future = replica.round.take().unwrap_or_else(|| {
             // A process that has just been started knows nothing; what it served ended with it.
-            let known = replica.serves.clone().filter(|_| dice.below(30) != 0);
-            let (shelf, wanted) = (self.shelf.clone(), self.world.wanted.clone());
+            let remembered = replica.serves.clone().filter(|_| dice.below(30) != 0);
+            let (cluster, wanted) = (self.shelf.clone(), self.world.wanted.clone());
             Box::pin(async move {
-                let clock = shelf.clone();
-                round(&shelf, &wanted, known.as_ref(), || clock.now()).await
+                let clock = cluster.clone();
+                round(&cluster, &wanted, remembered.as_ref(), || clock.now()).await
             })
         });
         match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -307,11 +173,11 @@ fn two_replicas_that_start_together_share_one_authority() {
     for seed in 1..=20 {
         let mut dice = Dice(seed);
         let shelf = SimulatedShelf::new();
-        let start = || -> Option<RoundFuture> {
+        let start = || -> RoundFuture {
             let shelf = shelf.clone();
-            Some(Box::pin(async move { round(&shelf, &wanted(), None, || START).await }))
+            Box::pin(async move { round(&shelf, &wanted(), None, || START).await })
         };
-        let (mut rounds, mut ended) = ([start(), start(), start()], Vec::new());
+        let (mut rounds, mut ended) = ([Some(start()), Some(start()), Some(start())], Vec::new());
         while ended.len() < rounds.len() {
             let number = usize::try_from(dice.below(3)).unwrap();
             if let Some(future) = &mut rounds[number]
@@ -349,6 +215,37 @@ fn a_new_authority_settles_anew_after_it_was_missing_in_a_configuration() {
     let settled = shelf.round(&wanted, None).unwrap().state;
     assert_eq!(text(&settled, "ca.key"), text(&appended, "next-ca.key"), "the new one signs");
     assert_eq!(verify(&settled, &appended.bundle(), shelf.now()), Ok(()));
+}
+
+#[test]
+fn a_replica_that_slept_through_a_change_of_authority_undoes_nothing() {
+    // Before it slept it had made this many calls; before that, there was something to publish or there was not.
+    for (calls, wiped) in [0, 1, 2, 3].into_iter().flat_map(|calls| [(calls, false), (calls, true)]) {
+        let (shelf, wanted) = (SimulatedShelf::new(), wanted());
+        let first = shelf.round(&wanted, None).unwrap().state;
+        if wiped {
+            shelf.set_bundle("");
+        }
+        let due = START.plus(wanted.lifetimes.authority / 3 * 2).plus(HOUR);
+        let mut sleeper = Box::pin(round(&shelf, &wanted, Some(&first), || START));
+        let mut ended = false;
+        let mut wake = || {
+            ended = ended || sleeper.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
+        };
+        (0..calls).for_each(|_| wake());
+        for later in [Duration::ZERO, HOUR, 3 * HOUR, 5 * HOUR] {
+            shelf.with(|cluster| cluster.now = due.plus(later));
+            shelf.round(&wanted, None).unwrap();
+        }
+        let changed = shelf.round(&wanted, None).unwrap().state;
+        assert_ne!(text(&changed, "ca.key"), text(&first, "ca.key"));
+        for _ in 0..20 {
+            wake();
+            let bundle = shelf.with(|cluster| cluster.bundle.clone());
+            assert_eq!(verify(&changed, &bundle, shelf.now()), Ok(()), "{calls} calls, {wiped}");
+        }
+        assert!(ended, "the sleeper's round came to no end");
+    }
 }
 
 #[test]

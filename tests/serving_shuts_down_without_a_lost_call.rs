@@ -1,6 +1,7 @@
 //! From the signal to the end, every call is answered: on connections kept, on new ones, and those under way.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "what was measured shows with --nocapture")]
 
 mod serving_support;
 
@@ -62,8 +63,7 @@ async fn after_the_signal_answers_close_their_connections_new_ones_are_served_an
     busy.write_all(&head("/held", 0)).await.unwrap();
 
     server.shutdown.stop();
-    let ready = format!("http://{}/readyz", server.admin);
-    eventually("it is unready at once", async || reqwest::get(&ready).await.unwrap().status() == 503).await;
+    eventually("it is unready at once", async || server.admin_get("/readyz").await.unwrap().status() == 503).await;
     let mut new = server.connect().await;
     for stream in [&mut used, &mut new] {
         let answer = post_raw(stream, "/length", b"four").await.unwrap();
@@ -74,15 +74,47 @@ async fn after_the_signal_answers_close_their_connections_new_ones_are_served_an
     // The end of the delay shows in the end of the connection that carries no call.
     assert_eq!(read_to_close(&mut idle).await, "");
     assert!(tokio::net::TcpStream::connect(server.address).await.is_err(), "new connections are still accepted");
-    assert_eq!(reqwest::get(server.admin_url("/livez")).await.unwrap().status(), 200);
+    assert_eq!(server.admin_get("/livez").await.unwrap().status(), 200);
     // A call that was under way, and one whose connection had been accepted before.
     held.add_permits(1);
     for answer in [read_answer(&mut busy).await, post_raw(&mut silent, "/length", b"four").await] {
         let answer = answer.unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("connection: close"), "{answer}");
     }
+    let admin = server.admin;
     timeout(SOON, server.ended).await.unwrap().unwrap().unwrap();
-    reqwest::get(server.admin.to_string()).await.expect_err("the admin listener outlived the server");
+    tokio::net::TcpStream::connect(admin).await.expect_err("the admin listener outlived the server");
+}
+
+#[tokio::test]
+async fn connections_that_still_wait_for_a_place_when_the_delay_is_over_are_served() {
+    let held = Arc::new(Semaphore::new(0));
+    let setup = Setup { max_connections: 1, held: Arc::clone(&held), ..Setup::default() };
+    let server = Server::start(setup).await;
+    let mut busy = server.connect().await;
+    busy.write_all(&head("/held", 0)).await.unwrap();
+    let waiting: Vec<_> = (0..4)
+        .map(|_| {
+            let call = server.pooling_client().post(server.url("/length")).body("four").send();
+            tokio::spawn(async move { call.await.expect("a call failed").text().await.unwrap() })
+        })
+        .collect();
+    eventually("all are connected", async || established(server.address.port()) >= 5).await;
+    server.shutdown.stop();
+    for call in waiting {
+        assert_eq!(call.await.unwrap(), "4");
+    }
+    held.add_permits(1);
+    assert!(read_answer(&mut busy).await.unwrap().starts_with("HTTP/1.1 200 "));
+    timeout(SOON, server.ended).await.unwrap().unwrap().unwrap();
+}
+
+/// How many connections to a local port the kernel holds as established, whether accepted by the process or not.
+fn established(port: u16) -> usize {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let local = format!(":{port:04X}");
+    let fields = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    fields.filter(|fields| fields[1].ends_with(&local) && fields[3] == "01").count()
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 async fn get(server: &Server, path: &str) -> (u16, String) {
-    let answer = reqwest::get(server.admin_url(path)).await.unwrap();
+    let answer = server.admin_get(path).await.unwrap();
     (answer.status().as_u16(), answer.text().await.unwrap())
 }
 
@@ -22,9 +22,9 @@ async fn readyz_names_each_failing_check_and_recovers_and_livez_does_not_care() 
     let stale = Arc::new(AtomicBool::new(true));
     let caches = {
         let stale = Arc::clone(&stale);
-        move || match stale.load(Ordering::Relaxed) {
-            true => Err("machineclasses has been silent for 161 s".to_owned()),
-            false => Ok(()),
+        move || {
+            let stale = stale.load(Ordering::Relaxed);
+            if stale { Err("machineclasses has been silent for 161 s".to_owned()) } else { Ok(()) }
         }
     };
     let readiness = Readiness::default().with("certificate", || Ok(())).with("caches", caches);
@@ -38,7 +38,7 @@ async fn readyz_names_each_failing_check_and_recovers_and_livez_does_not_care() 
 #[tokio::test]
 async fn the_metrics_are_open_metrics_and_say_when_the_certificate_ends() {
     let server = Server::start(Setup::default()).await;
-    let answer = reqwest::get(server.admin_url("/metrics")).await.unwrap();
+    let answer = server.admin_get("/metrics").await.unwrap();
     let content_type = answer.headers()["content-type"].to_str().unwrap().to_owned();
     assert!(content_type.starts_with("application/openmetrics-text; version=1.0.0"), "{content_type}");
     let text = answer.text().await.unwrap();

@@ -114,7 +114,7 @@ proptest! {
         let rule = NodesRule { ready_for: s(ready_for), except: Vec::new() };
         if every_node_ready_long_enough(&book.nodes(), s(since), until, &rule).is_ok() {
             prop_assert!(until >= s(since + ready_for));
-            let begin = until - s(ready_for);
+            let begin = until.saturating_sub(s(ready_for));
             for node in lists.last().unwrap() {
                 for (number, list) in (0u64..).zip(&lists) {
                     if s(number * 2 + 1) > begin {

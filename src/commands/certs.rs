@@ -77,15 +77,13 @@ fn make(flags: &CertsFlags) -> Result<String, CertsError> {
     {
         return Err(CertsError::There(there.clone()));
     }
-    let mut written = String::new();
     for (file, text, mode) in files {
         write(&file, text, mode)?;
-        written += &format!("wrote {}\n", file.display());
     }
     let out = flags.out.display();
     let bundle = BASE64_STANDARD.encode(&ca.certificate);
     Ok(format!(
-        "{written}serve with: --tls-cert-dir {out}\ntrust with: curl --cacert {out}/ca.crt\ncaBundle: {bundle}\n"
+        "wrote ca.crt, tls.crt and tls.key to {out}\nserve with: --tls-cert-dir {out}\ntrust with: curl --cacert {out}/ca.crt\ncaBundle: {bundle}\n"
     ))
 }
 

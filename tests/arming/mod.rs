@@ -61,7 +61,7 @@ pub async fn arm_exactly(kubeconfig: Option<&Path>, args: &[&str]) -> Run {
     }
 }
 
-/// An API server with the kinds of Gardener, and an operator who has the shipped ClusterRole and nothing else.
+/// An API server with the kinds of Gardener, and an operator who has the shipped role and nothing else.
 pub struct Seed {
     pub server: ApiServer,
     pub operator: PathBuf,
@@ -140,13 +140,13 @@ impl Seed {
         found.map(|found| serde_json::to_value(found).unwrap())
     }
 
-    /// Status and reason of a condition of the MachineMigration.
-    pub async fn condition(&self, namespace: &str, type_: &str) -> Option<(String, String)> {
-        let migration = self.migration(namespace).await?;
+    /// Status and reason of a condition of the MachineMigration, as `True Armed`; empty where there is none.
+    pub async fn condition(&self, namespace: &str, type_: &str) -> String {
+        let migration = self.migration(namespace).await.unwrap_or_default();
         let text = |condition: &Value, key: &str| condition[key].as_str().unwrap_or_default().to_owned();
         let conditions = migration["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let found = conditions.iter().find(|condition| condition["type"] == type_)?;
-        Some((text(found, "status"), text(found, "reason")))
+        let found = conditions.iter().find(|condition| condition["type"] == type_);
+        found.map(|found| format!("{} {}", text(found, "status"), text(found, "reason"))).unwrap_or_default()
     }
 
     /// The version of every object that the command reads or writes in these namespaces.
@@ -165,26 +165,31 @@ impl Seed {
         found
     }
 
-    /// What the operator wrote, in order, as `verb resource[/subresource] namespace`; dry runs left out, or only them.
+    /// What the operator wrote, in order, as `verb resource[/subresource] code`; dry runs left out, or only them.
     pub fn writes(&self, namespace: &str, dry_runs: bool) -> Vec<String> {
-        let events = self.server.audit_events().unwrap();
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let written = events.iter().filter(|event| {
-            let uri = text(&event["requestURI"]);
-            event["stage"] == "ResponseComplete"
-                && event["user"]["username"] == OPERATOR
-                && !matches!(event["verb"].as_str(), Some("get" | "list" | "watch"))
-                && uri.contains("dryRun") == dry_runs
-                && uri.contains(namespace)
-        });
-        written
-            .map(|event| {
-                let (resource, sub) = (text(&event["objectRef"]["resource"]), text(&event["objectRef"]["subresource"]));
-                let code = &event["responseStatus"]["code"];
-                format!("{} {resource}{}{sub} {code}", text(&event["verb"]), if sub.is_empty() { "" } else { "/" })
-            })
-            .collect()
+        writes(&self.server, namespace, dry_runs)
     }
+}
+
+/// [`Seed::writes`] of one of several API servers.
+pub fn writes(server: &ApiServer, namespace: &str, dry_runs: bool) -> Vec<String> {
+    let events = server.audit_events().unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let written = events.iter().filter(|event| {
+        let uri = text(&event["requestURI"]);
+        event["stage"] == "ResponseComplete"
+            && event["user"]["username"] == OPERATOR
+            && !matches!(event["verb"].as_str(), Some("get" | "list" | "watch"))
+            && uri.contains("dryRun") == dry_runs
+            && uri.contains(namespace)
+    });
+    written
+        .map(|event| {
+            let (resource, sub) = (text(&event["objectRef"]["resource"]), text(&event["objectRef"]["subresource"]));
+            let code = &event["responseStatus"]["code"];
+            format!("{} {resource}{}{sub} {code}", text(&event["verb"]), if sub.is_empty() { "" } else { "/" })
+        })
+        .collect()
 }
 
 pub fn migration(namespace: &str) -> Value {
@@ -196,4 +201,21 @@ pub fn migration(namespace: &str) -> Value {
 
 pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Hands each new connection to the next of these ports on loopback, and gives the port where it listens.
+pub async fn balancer(ports: Vec<u16>) -> u16 {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        for to in ports.into_iter().cycle() {
+            let (mut from, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let mut to = tokio::net::TcpStream::connect(("127.0.0.1", to)).await.unwrap();
+                // A connection that breaks off is one that has ended.
+                let _ = tokio::io::copy_bidirectional(&mut from, &mut to).await;
+            });
+        }
+    });
+    port
 }

@@ -163,9 +163,14 @@ impl Server {
         format!("http://{}{path}", self.admin)
     }
 
+    /// A call of the admin listener, on a connection of its own.
+    pub async fn admin_get(&self, path: &str) -> reqwest::Result<reqwest::Response> {
+        reqwest::Client::builder().no_proxy().timeout(SOON).build()?.get(self.admin_url(path)).send().await
+    }
+
     /// The value of a metric, as `/metrics` shows it.
     pub async fn metric(&self, name: &str) -> f64 {
-        let text = reqwest::get(self.admin_url("/metrics")).await.unwrap().text().await.unwrap();
+        let text = self.admin_get("/metrics").await.unwrap().text().await.unwrap();
         let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
         line.unwrap_or_else(|| panic!("no {name} in\n{text}")).rsplit(' ').next().unwrap().parse().unwrap()
     }

@@ -49,7 +49,10 @@ impl Offline {
         assert!(made.status.success(), "{made:?}");
         let (objects, tls) = (objects.to_str().unwrap(), tls.to_str().unwrap());
         let mut args = vec!["serve", "--objects", objects, "--tls-cert-dir", tls];
-        args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--shutdown-delay", "1s"]);
+        args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+        if !more.contains(&"--shutdown-delay") {
+            args.extend(["--shutdown-delay", "1s"]);
+        }
         args.extend(more);
         let product = Product::start(binary(), &args, &[]).unwrap();
         product.ready(DEADLINE).await.unwrap();
@@ -111,6 +114,7 @@ pub fn machine() -> Value {
 }
 
 /// A request for a Machine.
+#[allow(clippy::needless_pass_by_value, reason = "callers build the object in place")]
 pub fn request(operation: &str, object: Value) -> Value {
     json!({
         "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",

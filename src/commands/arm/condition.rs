@@ -42,11 +42,16 @@ pub(super) fn status_patch(migration: &MachineMigration, say: &[Say], now: Times
     if conditions == status.conditions && status.phase == Some(phase) {
         return None;
     }
-    let reason = say.last().map(|say| say.reason.camel_case());
     Some(json!({
         "metadata": {"resourceVersion": migration.metadata.resource_version},
-        "status": {"conditions": conditions, "phase": phase, "reason": reason},
+        "status": {"conditions": conditions, "phase": phase, "reason": waits_for(&conditions)},
     }))
+}
+
+/// For display: the reason of the first of the two that does not hold; none when both do.
+fn waits_for(conditions: &[Condition]) -> Option<&str> {
+    let of = |type_: &str| conditions.iter().find(|condition| condition.type_ == type_ && condition.status != "True");
+    of("Guarded").or_else(|| of("Armed")).map(|condition| condition.reason.as_str())
 }
 
 fn set(conditions: &mut Vec<Condition>, say: &Say, generation: Option<i64>, now: Timestamp) {
@@ -114,8 +119,10 @@ mod tests {
         let condition = &second.status.as_ref().unwrap().conditions[0];
         assert_eq!((condition.last_transition_time.0, condition.observed_generation), (at(10), Some(3)));
         assert_eq!(condition.reason, "SeedNodeLost");
+        assert_eq!(second.status.as_ref().unwrap().reason.as_deref(), Some("SeedNodeLost"));
         let third = after(&second, &status_patch(&second, &[Say::armed(true, Reason::Armed, "")], at(30)).unwrap());
-        assert_eq!(third.status.unwrap().conditions[0].last_transition_time.0, at(30));
+        let status = third.status.unwrap();
+        assert_eq!((status.conditions[0].last_transition_time.0, status.reason), (at(30), None));
     }
 
     #[test]

@@ -54,7 +54,9 @@ pub(super) async fn close(seed: &Seed, namespace: &str) -> Result<Closed, Stop> 
         // Read before the facts: whoever changes the Namespace after that makes the write of the label fail.
         let version = seed.namespace_version(namespace).await.map_err(|error| Stop::not_read(&error))?;
         let facts = qualified(seed, namespace).await?;
-        match take(seed, namespace, version.as_deref().unwrap_or_default(), &guard_steps(&facts)).await {
+        // Made in between: without a version the label would be set on whatever is there.
+        let Some(version) = version else { continue };
+        match take(seed, namespace, &version, &guard_steps(&facts)).await {
             Ok(labelled) => return Ok(Closed { facts, labelled }),
             Err(error) if error.is_conflict() => {}
             Err(error) => return Err(Stop::not_written(&error)),

@@ -17,7 +17,7 @@ use futures::stream::FuturesOrdered;
 use mcm_migration_core::plan::NodesRule;
 use tokio::sync::Semaphore;
 
-use super::{Exit, fail};
+use super::{ClusterError, Exit, fail};
 use crate::world::shoot_namespaces;
 use nodes::NodeWatch;
 use outcome::exit_of;
@@ -47,7 +47,7 @@ async fn arm(flags: &ArmFlags, rule: NodesRule) -> Exit {
     };
     let seed = match Seed::new(config) {
         Ok(seed) => seed,
-        Err(error) => return fail(Exit::Usage, &super::ClusterError::from(error)),
+        Err(error) => return fail(Exit::Usage, &ClusterError::from(error)),
     };
     match seed.greet().await {
         Ok(()) => {}
@@ -57,9 +57,7 @@ async fn arm(flags: &ArmFlags, rule: NodesRule) -> Exit {
             return fail(Exit::Failed, &format_args!("the API server {url} answered {code}: {message}; {advice}"));
         }
         Err(CallError::NoAnswer { message, .. }) => {
-            let url = seed.url();
-            let advice = "check that it runs and that --kubeconfig and --context lead to the right one";
-            return fail(Exit::Restart, &format_args!("no answer from the API server {url}: {message}; {advice}"));
+            return fail(Exit::Restart, &ClusterError::Unreachable { url: seed.url(), message });
         }
     }
     let mut namespaces = flags.namespace.clone();

@@ -47,12 +47,14 @@ impl ServeError {
 
     fn exit(&self) -> Exit {
         match self {
+            Self::Cluster(ClusterError::Unreachable { .. }) | Self::TaskEnded(_) => Exit::Restart,
             Self::Configuration(_) | Self::Cluster(_) | Self::Serving(ServingError::Bind { .. }) => Exit::Usage,
-            Self::Certificates(RotationError::Shelf(ShelfError::Foreign { .. })) => Exit::Usage,
-            Self::TaskEnded(_) | Self::Certificates(RotationError::Shelf(_) | RotationError::Contended) => {
-                Exit::Restart
-            }
-            Self::Serving(_) | Self::Certificates(RotationError::Step(_)) => Exit::Failed,
+            Self::Certificates(error) => match error {
+                RotationError::Shelf(ShelfError::Foreign { .. }) => Exit::Usage,
+                RotationError::Shelf(_) | RotationError::Contended => Exit::Restart,
+                RotationError::Step(_) => Exit::Failed,
+            },
+            Self::Serving(_) => Exit::Failed,
         }
     }
 }

@@ -19,3 +19,8 @@ pub const MANIFESTS: [&str; 6] = [
 pub async fn apply(server: &ApiServer) -> Result<()> {
     install::apply_manifests(server, &MANIFESTS.join("\n---\n")).await
 }
+
+/// Installs the kinds of cert-manager that the overlay for it uses; nobody acts on them.
+pub async fn apply_cert_manager(server: &ApiServer) -> Result<()> {
+    install::apply_manifests(server, include_str!("../crds/cert-manager.yaml")).await
+}

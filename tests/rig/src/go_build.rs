@@ -44,6 +44,12 @@ pub(crate) fn ensure(minor: &str) -> Result<PathBuf> {
         say(&format!("another process builds Kubernetes {version}; waiting for it"));
         flock(&lock, FlockOperation::LockExclusive).context("cannot lock the build folder")?;
     }
+    if !complete(&folder) {
+        say(&format!(
+            "the tests run against a real Kubernetes {version}, which is built once, into {}: about 8 minutes on two cores with an empty Go cache",
+            folder.display()
+        ));
+    }
     for (name, package, duration) in PROGRAMS {
         if !folder.join(name).is_file() {
             build(&module, &version, &folder, name, package, duration)?;
@@ -69,11 +75,12 @@ fn version_of(module: &Path, minor: &str) -> Result<String> {
         .with_context(|| format!("{} does not require k8s.io/kubernetes", path.display()))
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "runs on a thread for blocking work, which sleeping does not keep from anything"
+)]
 fn build(module: &Path, version: &str, folder: &Path, name: &str, package: &str, duration: &str) -> Result<()> {
-    say(&format!(
-        "building {name} of Kubernetes {version} once, into {}; about {duration} on two cores",
-        folder.display()
-    ));
+    say(&format!("building {name}; about {duration} on two cores"));
     let (major, minor) = version
         .trim_start_matches('v')
         .split_once('.')
@@ -89,7 +96,7 @@ fn build(module: &Path, version: &str, folder: &Path, name: &str, package: &str,
         .current_dir(module)
         .env("CGO_ENABLED", "0")
         .env("GOWORK", "off")
-        .args(["build", "-mod=readonly", "-trimpath", "-ldflags", &flags, "-o"])
+        .args(["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", &flags, "-o"])
         .arg(&partial)
         .arg(package)
         .stdin(Stdio::null())
@@ -111,6 +118,7 @@ fn build(module: &Path, version: &str, folder: &Path, name: &str, package: &str,
             say(&format!("still building {name}, {} s", start.elapsed().as_secs()));
             told = Instant::now();
         }
+        #[allow(clippy::disallowed_methods, reason = "this waits on a thread of its own, for another process")]
         std::thread::sleep(Duration::from_millis(200));
     };
     if !status.success() {

@@ -1,20 +1,14 @@
 //! Installing kustomizations the way an operator does, with kubectl, and waiting until they are in force.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use base64::Engine as _;
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, PostParams};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use crate::{ApiServer, namespaces, objects, wait};
-
-/// How long CRDs and policies may take until they are in force.
-const IN_FORCE: Duration = Duration::from_secs(30);
+use crate::{ApiServer, in_force, namespaces};
 
 /// Renders a kustomization to its objects, in its order.
 pub async fn render(server: &ApiServer, folder: &Path) -> Result<Vec<Value>> {
@@ -86,95 +80,12 @@ pub async fn apply_manifests(server: &ApiServer, yaml: &str) -> Result<()> {
     apply_objects(server, &parse(yaml)?).await
 }
 
-/// Installs objects with `kubectl apply --server-side`, and waits until CRDs are served and admission policies enforced.
+/// Installs objects with `kubectl apply --server-side`, and waits until CRDs are served and admission policies and webhook
+/// configurations in force.
 pub async fn apply_objects(server: &ApiServer, objects: &[Value]) -> Result<()> {
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects }).to_string();
     server.kubectl(&["apply", "--server-side", "-f", "-"], Some(&list)).await?.ok()?;
-    for object in objects.iter().filter(|object| object["kind"] == "CustomResourceDefinition") {
-        await_crd(server, object).await?;
-    }
-    if objects.iter().any(|object| object["kind"] == "ValidatingAdmissionPolicy") {
-        await_policies(server).await?;
-    }
-    Ok(())
-}
-
-/// Waits until the objects of a CRD can be listed.
-async fn await_crd(server: &ApiServer, crd: &Value) -> Result<()> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (group, plural) = (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["plural"]));
-    let client = server.admin_client().await?;
-    for version in crd["spec"]["versions"].as_array().into_iter().flatten().filter(|version| version["served"] == true)
-    {
-        let path = format!("/apis/{group}/{}/{plural}?limit=1", text(&version["name"]));
-        wait::until(&format!("{plural}.{group} are served"), IN_FORCE, || async {
-            let request = http::Request::get(&path).body(Vec::new())?;
-            Ok(Some(client.request_text(request).await?))
-        })
-        .await?;
-    }
-    Ok(())
-}
-
-/// Waits until this API server enforces all admission policies that exist now. (Others over the same etcd may be behind.)
-///
-/// The API server says of none whether it enforces it, but takes them up in the order of their creation; so a policy that
-/// is made last, and whose refusal can be seen, vouches for the ones before it. Not for a policy's parameters, whose kind
-/// the API server has to find first; see [`await_refusal`].
-pub async fn await_policies(server: &ApiServer) -> Result<()> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    // Unlike that of every other process that uses the same API server.
-    let name = format!("rig-canary-{}-{number}", std::process::id());
-    let client = server.admin_client().await?;
-    let policy = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
-        "metadata": { "name": name },
-        "spec": {
-            "matchConstraints": { "resourceRules": [{
-                "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"],
-                "resourceNames": [name],
-            }] },
-            "validations": [{ "expression": "false", "message": "canary of the rig" }],
-        },
-    });
-    let binding = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": { "name": name },
-        "spec": { "policyName": name, "validationActions": ["Deny"] },
-    });
-    objects::create(&client, &policy).await?;
-    objects::create(&client, &binding).await?;
-
-    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
-    let mut map = ConfigMap::default();
-    map.metadata.name = Some(name.clone());
-    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
-    let refused = wait::until("the API server enforces its admission policies", IN_FORCE, || async {
-        match maps.create(&dry_run, &map).await {
-            Err(kube::Error::Api(status)) if status.message.contains("canary of the rig") => Ok(Some(())),
-            Err(error) => Err(error.into()),
-            Ok(_) => Ok(None),
-        }
-    })
-    .await;
-    for object in [&binding, &policy] {
-        objects::delete(&client, object).await?;
-    }
-    refused
-}
-
-/// Runs kubectl, which should be a dry run, until it is refused with a message that contains `message`; gives the message.
-pub async fn await_refusal(server: &ApiServer, args: &[&str], stdin: Option<&str>, message: &str) -> Result<String> {
-    wait::until(&format!("the refusal '{message}'"), IN_FORCE, || async {
-        let output = server.kubectl(args, stdin).await?;
-        match output.success() {
-            true => Ok(None),
-            false if output.stderr.contains(message) => Ok(Some(output.stderr)),
-            false => bail!("refused for another reason: {}", output.stderr.trim()),
-        }
-    })
-    .await
+    in_force::await_objects(server, objects).await
 }
 
 /// `kubectl delete -k folder` until it has ended, with somebody who empties and ends terminating namespaces meanwhile.

@@ -16,6 +16,7 @@ pub mod certs;
 pub mod crds;
 pub mod forwarder;
 mod go_build;
+pub mod in_force;
 pub mod install;
 pub mod kubeconfig;
 pub mod kubectl;

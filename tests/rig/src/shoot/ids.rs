@@ -13,9 +13,31 @@ pub fn uuid(seed: &str) -> String {
     format!("{}-{}-4{}-8{}-{}", &digits[..8], &digits[8..12], &digits[13..16], &digits[17..20], &digits[20..])
 }
 
+/// Five letters and digits as at the end of a Machine's name, another for each number.
+pub(super) fn suffix(number: usize) -> String {
+    const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    // 36^5; the factor has no divisor in common with it, so that no two numbers meet.
+    let mut rest = (number * 48_271_517 + 7_654_321) % 60_466_176;
+    (0..5)
+        .map(|_| {
+            let digit = char::from(DIGITS[rest % 36]);
+            rest /= 36;
+            digit
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::uuid;
+    use std::collections::BTreeSet;
+
+    use super::{suffix, uuid};
+
+    #[test]
+    fn no_two_machines_have_the_same_suffix() {
+        let suffixes: BTreeSet<String> = (0..20_000).map(suffix).collect();
+        assert_eq!(suffixes.len(), 20_000);
+    }
 
     #[test]
     fn it_has_the_form_of_a_uuid_and_follows_its_seed() {

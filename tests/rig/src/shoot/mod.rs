@@ -176,8 +176,7 @@ impl Shoot {
     }
 
     fn machine_name(&self, number: usize) -> String {
-        let hash = uuid(&format!("machine {number} of {}", self.namespace()));
-        format!("{}-5f3d1-{}", self.machine_deployment(), &hash[..5].replace('-', "x"))
+        format!("{}-5f3d1-{}", self.machine_deployment(), ids::suffix(number))
     }
 
     /// One of its Machines, with its namespace.
