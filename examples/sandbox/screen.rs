@@ -52,10 +52,11 @@ impl Screen {
             Style::Green => 32,
             Style::Yellow => 33,
         };
-        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
     /// A line as it is.
+    #[expect(clippy::unused_self, reason = "whoever has no screen writes nothing")]
     pub(crate) fn line(&self, text: &str) -> Result<()> {
         write(&format!("{text}\n"))
     }

@@ -14,7 +14,7 @@ use crate::screen::{Screen, Style};
 
 /// The ServiceAccount of the manifests: namespace and name.
 const SERVICE_ACCOUNT: (&str, &str) = ("mcm-migration-system", "mcm-migration-webhook");
-/// The user who arms, bound to the shipped ClusterRole.
+/// The user who arms, bound to the shipped role.
 const OPERATOR: &str = "operator";
 /// How long a replica may take to be ready.
 const READY: Duration = Duration::from_secs(60);

@@ -61,7 +61,7 @@ fn rewritten(sandbox: &Sandbox, rows: &[Row], written: &Written, screen: &Screen
         2,
         &format!(
             "{} writes, {} patches (replicas: {}; the API server keeps its connection to one), {} failed calls. A decision \
-             took {median} µs (median{build})."
+             took {median} µs (median{build}).",
             written.count,
             micros.len(),
             answers.join(" + "),

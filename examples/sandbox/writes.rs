@@ -70,6 +70,7 @@ pub(crate) async fn all(sandbox: &Sandbox, spread: Duration, screen: &mut Screen
         let footer = format!("  write {} of {count}: a {} of {}", number + 1, text(object, "/kind"), scene.name());
         screen.table(row::lines(&observe::rows(sandbox).await?, screen), &footer)?;
     }
+    screen.table(row::lines(&observe::rows(sandbox).await?, screen), "")?;
     let failed_open = sandbox.server.metric(FAIL_OPEN, &[]).await? - failed_open;
     Ok(Written { example, count, failed_open })
 }
