@@ -119,28 +119,31 @@ pub(crate) async fn keep(sandbox: &Sandbox, screen: &Screen) -> Result<()> {
     screen.line(&format!("  export KUBECONFIG={kubeconfig}"))?;
     screen.line(&format!("  k={kubectl}"))?;
     let explain = |what: &str| screen.styled(Style::Dim, &format!("# {what}"));
-    for (what, command) in [
-        ("the shoots that are on their way", "$k get mmig -A -w"),
-        ("their Machines", "$k get machines -A -o custom-columns=NAME:.metadata.name,ID:.spec.providerID"),
+    let migrating = sandbox.scenes.iter().find(|scene| scene.migrates).context("no shoot migrates")?;
+    let (namespace, class) = (migrating.shoot.namespace(), migrating.shoot.class());
+    let back = format!("$k -n {namespace} patch machineclass {class} --type=merge -p '{{\"provider\":\"OpenStack\"}}'");
+    for (what, commands) in [
+        ("the shoots that are on their way", &["$k get mmig -A -w"][..]),
+        ("all Machines", &["$k get machines -A -o custom-columns=NAME:.metadata.name,ID:.spec.providerID"]),
         (
             "lift the pause of lab, and write to its Machines: they migrate",
-            "$k -n shoot--garden--lab patch mmig openstack-to-stackit --type=merge -p '{\"spec\":{\"paused\":false}}'\n  \
-             $k -n shoot--garden--lab label machines --all written=again",
+            &[
+                "$k -n shoot--garden--lab patch mmig openstack-to-stackit --type=merge -p '{\"spec\":{\"paused\":false}}'",
+                "$k -n shoot--garden--lab label --overwrite machines --all written=again",
+            ],
         ),
         (
-            "a write to a Machine of dev, which is held: the warning says why",
-            "$k -n shoot--garden--dev label machines --all written=again",
+            "write to the Machines of dev: they are held, and a warning says why",
+            &["$k -n shoot--garden--dev label --overwrite machines --all written=again"],
         ),
-        (
-            "the guard: no way back to OpenStack",
-            "$k -n shoot--garden--prod patch machineclass --all --type=merge -p '{\"provider\":\"OpenStack\"}'",
-        ),
+        ("try the way back to OpenStack: the guard refuses it", &[&back]),
     ] {
-        screen.line(&format!("  {}\n  {command}", explain(what)))?;
+        screen.line(&format!("  {}", explain(what)))?;
+        commands.iter().try_for_each(|command| screen.line(&format!("  {command}")))?;
     }
     screen.line(&format!("  {}", explain("the replicas' metrics")))?;
     for replica in &sandbox.replicas {
-        screen.line(&format!("  curl http://{}/metrics", replica.address("admin", READY).await?))?;
+        screen.line(&format!("  curl -s http://{}/metrics", replica.address("admin", READY).await?))?;
     }
     let at_terminal = std::io::stdin().is_terminal();
     screen.line(if at_terminal { "\nEnter or Ctrl-C ends it all." } else { "\nCtrl-C ends it all." })?;
