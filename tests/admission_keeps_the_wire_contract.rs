@@ -242,7 +242,7 @@ async fn a_manifest_that_breaks_keeps_its_last_good_state_and_is_named() {
     let file = served.folder.path().join("objects/shoot.yaml");
     let good = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, "a: [\n").unwrap();
-    let line = served.product.await_log(|line| line["message"] == "a manifest is broken", DEADLINE).await.unwrap();
+    let line = served.product.await_log(|line| line["message"] == "a manifest cannot be taken up", DEADLINE).await.unwrap();
     assert!(line["error"].as_str().unwrap().contains("shoot.yaml"), "{line}");
     assert_eq!(served.ask(MACHINE, request("UPDATE", machine())).await["auditAnnotations"]["reason"], "rewritten");
     std::fs::write(&file, good.replace(CLASS, "another-class")).unwrap();
