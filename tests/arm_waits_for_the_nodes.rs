@@ -66,6 +66,28 @@ async fn a_node_that_is_lost_keeps_shoots_from_being_armed() {
     a_seed_without_nodes_waits_too(&seed).await;
 }
 
+/// An OpenStack pod that comes back while the Nodes are waited for: gone again or not, it was there.
+#[tokio::test]
+async fn an_openstack_pod_that_returns_during_the_wait_ends_it() {
+    let seed = Seed::guarded().await;
+    let namespace = seed.shoot(Shoot::new("returns")).await;
+    let args = ["--namespace", &namespace, "--node-ready-for", "50s", "--allow-unsafe-node-ready-for"];
+    let begun = Instant::now();
+    let (run, ()) = tokio::join!(arm_exactly(Some(&seed.operator), &args), async {
+        until("the guard is proved", SOON, || async {
+            Ok((seed.condition(&namespace, "Guarded").await == "True Guarded").then_some(()))
+        })
+        .await
+        .unwrap();
+        let mut pod = rig::shoot::mcm_pod("late", Provider::OpenStack);
+        pod["metadata"]["namespace"] = json!(namespace);
+        objects::create(&seed.client().await, &pod).await.unwrap();
+    });
+    assert_eq!((run.code, run.reasons(&namespace)), (2, vec!["openstack-mcm-alive"]), "{run:?}");
+    assert!(begun.elapsed() < Duration::from_secs(50), "it ended before the wait that it was told to make was over");
+    assert!(!seed.condition(&namespace, "Armed").await.starts_with("True"));
+}
+
 async fn all_shoots_of_the_seed(seed: &Seed) {
     let armed = Shoot::new("again").namespace();
     let fresh = seed.shoot(Shoot::new("fresh")).await;

@@ -10,7 +10,7 @@ use mcm_migration_core::domain::Reason;
 const HEAD: &str = "# Reasons
 
 Every decision names one of these. In logs (`reason`), metrics (label `reason`) and audit annotations
-(`machine.mcm-migration.stackit.cloud/reason`) it has the name of the first column, in conditions and Events the one of the
+(`machine.mcm-migration.stackit.cloud/reason`) it has the name of the first column, in conditions the one of the
 second. The *subject* beside it names the object that made it so.
 
 While a reason holds, nothing is changed. An un-rewritten Machine that is Running is harmless; its deletion, its roll-out and its

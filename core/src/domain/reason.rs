@@ -1,7 +1,7 @@
 use std::fmt;
 
-/// Declares every reason once: its kebab-case name (logs, metrics, audit annotations), its CamelCase name (conditions and
-/// Events; the variant's own), what it means and what to do. `docs/reasons.md` is held against this list by a test.
+/// Declares every reason once: its kebab-case name (logs, metrics, audit annotations), its CamelCase name (conditions;
+/// the variant's own), what it means and what to do. `docs/reasons.md` is held against this list by a test.
 macro_rules! reasons {
     ($($variant:ident, $name:literal, $means:literal, $todo:literal;)*) => {
         /// Why something was done, or why nothing was.
@@ -20,7 +20,7 @@ macro_rules! reasons {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The name in conditions and Events: CamelCase.
+            /// The name in conditions: CamelCase.
             #[must_use]
             pub fn camel_case(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($variant),)* }
