@@ -79,55 +79,41 @@ impl Record<'_> {
     /// at debug.
     pub(super) fn write(&self, held: &HeldLog) {
         let namespace = namespace_of(self.request);
-        let repeated = match self.decision.outcome {
-            Outcome::Changed => 0,
-            Outcome::Passed => return self.write_at_debug(namespace),
-            Outcome::Held => match held.turn(namespace, self.decision.because.reason) {
-                Turn::Speak { repeated } => repeated,
-                Turn::Silent => return self.write_at_debug(namespace),
-            },
+        let turn = match self.decision.outcome {
+            Outcome::Changed => Turn::Speak { repeated: 0 },
+            Outcome::Passed => Turn::Silent,
+            Outcome::Held => held.turn(namespace, self.decision.because.reason),
         };
-        // One event, so the fields are the same at both levels; `repeated` is how many equal ones were left out before it.
-        tracing::info!(
-            target: "audit",
-            uid = &*self.request.uid,
-            resource = self.path.resource().1,
-            namespace,
-            name = self.name(),
-            operation = self.request.operation.name(),
-            user = &*self.request.user,
-            dry_run = self.request.dry_run,
-            decision = self.outcome(),
-            reason = self.decision.because.reason.name(),
-            subject = cut(&self.decision.because.subject),
-            old_id = self.decision.old_id.as_deref().map(cut),
-            new_id = self.decision.new_id.map(|id| id.to_string()),
-            patch_paths = self.patch_paths(),
-            repeated,
-            duration_us = micros(self.took),
-            build = VERSION,
-            "admission"
-        );
-    }
-
-    fn write_at_debug(&self, namespace: &str) {
-        tracing::debug!(
-            target: "audit",
-            uid = &*self.request.uid,
-            resource = self.path.resource().1,
-            namespace,
-            name = self.name(),
-            operation = self.request.operation.name(),
-            user = &*self.request.user,
-            dry_run = self.request.dry_run,
-            decision = self.outcome(),
-            reason = self.decision.because.reason.name(),
-            subject = cut(&self.decision.because.subject),
-            old_id = self.decision.old_id.as_deref().map(cut),
-            duration_us = micros(self.took),
-            build = VERSION,
-            "admission"
-        );
+        // The fields are the same at both levels; tracing wants each level in a place of its own.
+        macro_rules! say {
+            ($level:ident, $repeated:expr) => {
+                tracing::$level!(
+                    target: "audit",
+                    uid = &*self.request.uid,
+                    resource = self.path.resource().1,
+                    namespace,
+                    name = self.name(),
+                    operation = self.request.operation.name(),
+                    user = &*self.request.user,
+                    dry_run = self.request.dry_run,
+                    decision = self.outcome(),
+                    reason = self.decision.because.reason.name(),
+                    subject = cut(&self.decision.because.subject),
+                    old_id = self.decision.old_id.as_deref().map(cut),
+                    new_id = self.decision.new_id.map(|id| id.to_string()),
+                    patch_paths = self.patch_paths(),
+                    repeated = $repeated,
+                    duration_us = micros(self.took),
+                    build = VERSION,
+                    "admission"
+                )
+            };
+        }
+        match turn {
+            // How many equal ones were left out before this one.
+            Turn::Speak { repeated } => say!(info, repeated),
+            Turn::Silent => say!(debug, 0),
+        }
     }
 }
 
