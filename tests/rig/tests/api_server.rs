@@ -1,7 +1,7 @@
 //! The API server of the rig is a real one: it has a version, refuses what RBAC does not allow, and keeps its objects.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{Api, ListParams};
@@ -13,10 +13,7 @@ async fn start() -> ApiServer {
 
 #[tokio::test]
 async fn it_starts_and_kubectl_agrees_on_its_version() {
-    let began = Instant::now();
     let server = start().await;
-    let took = began.elapsed();
-    assert!(took < Duration::from_secs(60), "started in {took:?}");
 
     let output = server.kubectl(&["version", "--output=json"], None).await.unwrap();
 
