@@ -21,6 +21,8 @@ async fn a_killed_test_process_leaves_no_server_and_no_folder() {
         .unwrap();
         std::future::pending::<()>().await;
     }
+    // A first build has no deadline; what the other process then needs has.
+    rig::assets::ensure().await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let note = folder.path().join("note");
     let mut victim = Command::new(std::env::current_exe().unwrap())
@@ -29,7 +31,7 @@ async fn a_killed_test_process_leaves_no_server_and_no_folder() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let text = rig::until("the server of the other process", Duration::from_secs(600), || async {
+    let text = rig::until("the server of the other process", Duration::from_secs(120), || async {
         Ok(std::fs::read_to_string(&note).ok().filter(|text| text.contains('\n')))
     })
     .await
