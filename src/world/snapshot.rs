@@ -14,15 +14,7 @@ use super::{Resource, WorldError};
 /// # Errors
 /// The first resource that could not be read.
 pub async fn snapshot(client: &Client, namespace: &str) -> Result<NamespaceFacts, WorldError> {
-    let resources = Resource::ALL.into_iter().filter(|resource| *resource != Resource::Secrets);
-    let lists = try_join_all(resources.map(|resource| objects(client, resource, namespace))).await?;
-    let mut facts = NamespaceFacts::default();
-    for Seen { name, fact, .. } in lists.into_iter().flatten() {
-        if let Some(fact) = fact {
-            fact.enter(&mut facts, name);
-        }
-    }
-    Ok(facts)
+    read(client, namespace, Resource::ALL.into_iter().filter(|resource| *resource != Resource::Secrets)).await
 }
 
 /// A pod of the machine-controller-manager in `namespace` that has not ended and has a container of the OpenStack provider.
@@ -30,12 +22,7 @@ pub async fn snapshot(client: &Client, namespace: &str) -> Result<NamespaceFacts
 /// # Errors
 /// When the pods could not be listed.
 pub async fn openstack_mcm_pod(client: &Client, namespace: &str) -> Result<Option<String>, WorldError> {
-    let mut facts = NamespaceFacts::default();
-    for Seen { name, fact, .. } in objects(client, Resource::Pods, namespace).await? {
-        if let Some(fact) = fact {
-            fact.enter(&mut facts, name);
-        }
-    }
+    let facts = read(client, namespace, [Resource::Pods]).await?;
     Ok(facts.openstack_mcm_pod().map(str::to_owned))
 }
 
@@ -49,6 +36,22 @@ pub async fn shoot_namespaces(client: &Client) -> Result<Vec<String>, WorldError
     namespaces.sort();
     namespaces.dedup();
     Ok(namespaces)
+}
+
+/// What the objects of `resources` in `namespace` stand for.
+async fn read(
+    client: &Client,
+    namespace: &str,
+    resources: impl IntoIterator<Item = Resource>,
+) -> Result<NamespaceFacts, WorldError> {
+    let lists = try_join_all(resources.into_iter().map(|resource| objects(client, resource, namespace))).await?;
+    let mut facts = NamespaceFacts::default();
+    for Seen { name, fact, .. } in lists.into_iter().flatten() {
+        if let Some(fact) = fact {
+            fact.enter(&mut facts, name);
+        }
+    }
+    Ok(facts)
 }
 
 async fn objects(client: &Client, resource: Resource, namespace: &str) -> Result<Vec<Seen>, WorldError> {

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use crate::domain::{GuardLabel, McmContainers, ProjectId, Provider, ProviderId};
+use crate::domain::{GuardLabel, McmContainers, ProjectId, Provider, ProviderId, Reason};
+
+use super::Because;
 
 /// What is known of one namespace of the seed, reduced to what decides.
 ///
@@ -163,6 +165,14 @@ impl NamespaceFacts {
     #[must_use]
     pub fn openstack_mcm_deployed(&self) -> bool {
         self.mcm_deployment.is_some_and(|template| template.openstack)
+    }
+
+    /// Everything through which the OpenStack provider could still act on the shoot's servers: a class, the Deployment, a pod.
+    pub fn openstack_remains(&self) -> impl Iterator<Item = Because> {
+        let class = self.openstack_class().map(|class| Because::about(Reason::OpenstackClassInNamespace, class));
+        let deployed = self.openstack_mcm_deployed().then(|| Because::of(Reason::OpenstackMcmDeployed));
+        let alive = self.openstack_mcm_pod().map(|pod| Because::about(Reason::OpenstackMcmAlive, pod));
+        class.into_iter().chain(deployed).chain(alive)
     }
 
     /// Whether nothing is known of the namespace any more, so that it may be forgotten.

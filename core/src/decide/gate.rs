@@ -32,14 +32,8 @@ pub fn open_for_rewrite(class: &str, known: Known<'_>) -> Result<ProjectId, Beca
         Some(Provider::Other) => return Err(Because::about(Reason::ClassIsForeign, class)),
         Some(Provider::Stackit) => {}
     }
-    if let Some(class) = facts.openstack_class() {
-        return Err(Because::about(Reason::OpenstackClassInNamespace, class));
-    }
-    if facts.openstack_mcm_deployed() {
-        return Err(Because::of(Reason::OpenstackMcmDeployed));
-    }
-    if let Some(pod) = facts.openstack_mcm_pod() {
-        return Err(Because::about(Reason::OpenstackMcmAlive, pod));
+    if let Some(because) = facts.openstack_remains().next() {
+        return Err(because);
     }
     facts.project.ok_or_else(|| Because::of(Reason::ProjectUnknown))
 }

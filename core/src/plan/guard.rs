@@ -33,15 +33,7 @@ pub fn qualifies_for_guard(facts: &NamespaceFacts) -> Result<Ownership, Vec<Beca
     if !facts.has_stackit_class() {
         reasons.push(Because::of(Reason::NoClass));
     }
-    if let Some(class) = facts.openstack_class() {
-        reasons.push(Because::about(Reason::OpenstackClassInNamespace, class));
-    }
-    if facts.openstack_mcm_deployed() {
-        reasons.push(Because::of(Reason::OpenstackMcmDeployed));
-    }
-    if let Some(pod) = facts.openstack_mcm_pod() {
-        reasons.push(Because::about(Reason::OpenstackMcmAlive, pod));
-    }
+    reasons.extend(facts.openstack_remains());
     match owner {
         Ok(owner) if reasons.is_empty() => Ok(owner),
         _ => Err(reasons),
