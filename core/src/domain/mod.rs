@@ -7,6 +7,8 @@ mod mcm_containers;
 mod provider;
 mod provider_id;
 mod reason;
+mod region;
+mod server;
 mod truth;
 mod uuid;
 
@@ -16,5 +18,7 @@ pub use mcm_containers::McmContainers;
 pub use provider::Provider;
 pub use provider_id::{ProviderId, StackitProviderId};
 pub use reason::Reason;
+pub use region::{InvalidRegion, Region};
+pub use server::{Nic, Server, ServerStatus, VolumeAttachment};
 pub use truth::is_true;
-pub use uuid::{InvalidUuid, ProjectId, ServerId};
+pub use uuid::{InvalidUuid, NetworkId, NicId, ProjectId, ServerId, VolumeId};

@@ -72,3 +72,15 @@ uuid_type! {
     /// A server. The same in OpenStack and in STACKIT's IaaS API; the migration never changes it.
     ServerId
 }
+uuid_type! {
+    /// A network of STACKIT's IaaS API.
+    NetworkId
+}
+uuid_type! {
+    /// A network interface.
+    NicId
+}
+uuid_type! {
+    /// A volume.
+    VolumeId
+}

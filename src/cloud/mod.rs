@@ -1,0 +1,1 @@
+//! The STACKIT client: keys and tokens, calls, limits.
