@@ -17,4 +17,4 @@ pub use gate::open_for_rewrite;
 pub use known::Known;
 pub use machine::decide_machine;
 pub use patch::{Operation, Patch, Value};
-pub use worker::decide_worker;
+pub use worker::{decide_worker, every_machine_is_done};

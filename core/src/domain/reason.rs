@@ -81,6 +81,9 @@ reasons! {
     Paused, "paused",
         "The MachineMigration has `spec.paused: true`.",
         "Lift the pause when the cause is gone; until then deletion, roll-out and hibernation of legacy Machines hang.";
+    NotPaused, "not-paused",
+        "The MachineMigration is not paused.",
+        "Nothing.";
     ClassUnknown, "class-unknown",
         "The Machine names no MachineClass, or one that does not exist in the namespace.",
         "See whether the MachineClass was deleted; the worker controller writes it again at its next reconcile.";

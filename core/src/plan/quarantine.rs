@@ -1,0 +1,91 @@
+use std::time::Duration;
+
+use crate::decide::Because;
+use crate::domain::Reason;
+
+use super::seen::PodSeen;
+use super::{Moment, NodeSeen, Seen, Settings};
+
+/// Why a Machine's server may not be labelled yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotYet {
+    /// The reason.
+    pub because: Because,
+    /// How long the wait is, where time alone ends it.
+    pub left: Option<Duration>,
+}
+
+/// Whether the Machine's new ID is old enough to be in the cache of every machine-controller-manager that could act, and whether
+/// that is proved.
+///
+/// Time alone proves nothing: a machine-controller-manager that is cut off from the API server and not from the cloud goes on with
+/// an old cache. So the Lease must have been renewed well after the ID was seen, by a pod that runs the STACKIT provider; and every other pod
+/// that was there must have been restarted, be a healthy standby, or be gone for certain.
+///
+/// # Errors
+/// What is still to be waited for.
+pub fn quarantine_is_over(
+    seen: &Seen,
+    machine: &str,
+    nodes: Option<&[NodeSeen]>,
+    now: Moment,
+    settings: &Settings,
+) -> Result<(), NotYet> {
+    let Some(since) = seen.id_since(machine) else {
+        return Err(NotYet { because: Because::of(Reason::Quarantined), left: None });
+    };
+    let left = settings.quarantine.saturating_sub(now.saturating_sub(since));
+    if !left.is_zero() {
+        return Err(NotYet { because: Because::of(Reason::Quarantined), left: Some(left) });
+    }
+    let nodes = nodes.ok_or(NotYet { because: Because::about(Reason::SeedNodeLost, "not listed yet"), left: None })?;
+    evidence(seen, since, nodes, now, settings).map_err(|because| NotYet { because, left: None })
+}
+
+fn evidence(seen: &Seen, since: Moment, nodes: &[NodeSeen], now: Moment, settings: &Settings) -> Result<(), Because> {
+    let alive = || seen.pods.values().filter(|pod| pod.gone.is_none());
+    if alive().next().is_none() {
+        // Nobody holds a cache, unless a Node that is lost still runs one.
+        return match nodes.iter().find(|node| node.ready_since.is_none()) {
+            Some(lost) => Err(Because::about(Reason::SeedNodeLost, &*lost.name)),
+            None => Ok(()),
+        };
+    }
+    let lease = seen.lease.as_ref().ok_or_else(|| Because::about(Reason::NoLeaseEvidence, "no Lease"))?;
+    let holder = alive()
+        .find(|pod| pod.name == lease.sighting.holder && pod.containers.stackit && !pod.containers.openstack)
+        .ok_or_else(|| Because::about(Reason::NoLeaseEvidence, &*lease.sighting.holder))?;
+    // Whether the wait is over and proved, had the ID been seen only at `moment`.
+    let proved_since = |moment: Moment| {
+        now.saturating_sub(moment) >= settings.quarantine
+            && lease.changed.is_some_and(|changed| changed >= moment.saturating_add(settings.evidence_after))
+    };
+    if !proved_since(since) {
+        return Err(Because::about(Reason::NoLeaseEvidence, &*holder.name));
+    }
+    let mut others = seen.pods.values().filter(|pod| !std::ptr::eq(*pod, holder));
+    match others.find(|pod| !is_harmless(pod, since, nodes, proved_since)) {
+        Some(pod) => Err(Because::about(Reason::McmUnproven, &*pod.name)),
+        None => Ok(()),
+    }
+}
+
+/// Whether a pod that does not hold the Lease cannot act on a cache from before `since`.
+fn is_harmless(pod: &PodSeen, since: Moment, nodes: &[NodeSeen], proved_since: impl Fn(Moment) -> bool) -> bool {
+    let node = nodes.iter().find(|node| *node.name == *pod.node);
+    if let Some(gone) = pod.gone {
+        // A pod that is gone from the API may still run on a Node that hangs; a Node that was deleted is off.
+        return gone < since || node.is_none_or(|node| node.ready_since.is_some());
+    }
+    if pod.restarted.is_some_and(|restarted| restarted > since) {
+        return true;
+    }
+    if !pod.containers.stackit || pod.containers.openstack {
+        return false;
+    }
+    // A healthy standby: its Node Ready throughout, the Lease never its own. Where that was broken, the wait is begun again from there,
+    // as a new leader would begin it.
+    let Some(ready) = node.and_then(|node| node.ready_since) else { return false };
+    let held = pod.held.map_or(since, |held| held.saturating_add(Duration::from_nanos(1)));
+    proved_since(since.max(ready).max(held))
+}
