@@ -32,6 +32,18 @@ pub struct Say {
     pub message: String,
 }
 
+impl Say {
+    /// Whether the guard is closed and proved.
+    pub fn guarded(holds: bool, reason: Reason, message: impl Into<String>) -> Self {
+        Self { type_: "Guarded", holds, reason, message: message.into() }
+    }
+
+    /// Whether admission rewrites.
+    pub fn armed(holds: bool, reason: Reason, message: impl Into<String>) -> Self {
+        Self { type_: "Armed", holds, reason, message: message.into() }
+    }
+}
+
 /// How far a shoot is, for display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Phase {

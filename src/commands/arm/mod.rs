@@ -1,13 +1,10 @@
 //! `arm`: walks shoots through *guard*, *probe* and *arm*, with the operator's own credentials.
 
-mod condition;
 mod flags;
 mod guard;
 mod nodes;
 mod outcome;
 mod print;
-mod probe;
-mod seed;
 mod walk;
 
 use std::io::Write;
@@ -18,10 +15,10 @@ use mcm_migration_core::plan::NodesRule;
 use tokio::sync::Semaphore;
 
 use super::{ClusterError, Exit, fail};
+use crate::seed::{CallError, Seed};
 use crate::world::shoot_namespaces;
 use nodes::NodeWatch;
 use outcome::exit_of;
-use seed::{CallError, Seed};
 use walk::Walk;
 
 pub(super) use flags::ArmFlags;

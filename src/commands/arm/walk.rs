@@ -4,15 +4,13 @@ use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, NamespaceFacts};
 use mcm_migration_core::domain::{GuardLabel, Reason};
-use mcm_migration_core::plan::{GuardStep, guard_steps, is_armed, needs_arming};
+use mcm_migration_core::plan::{GuardStep, Say, guard_steps, is_armed, needs_arming};
 use tokio::sync::Semaphore;
 
-use super::condition::Say;
 use super::guard::{Closed, Stop, TRIES, absent, close, qualified, restless, say, say_once};
 use super::nodes::{GivenUp, NodeWatch};
 use super::outcome::{Outcome, Verdict};
-use super::probe::{Unproven, prove};
-use super::seed::Seed;
+use crate::seed::{Seed, Unproven, prove};
 use crate::world::openstack_mcm_pod;
 
 /// How often the shoot's pods are looked at while its Nodes are waited for.

@@ -10,7 +10,7 @@ use mcm_migration_core::domain::{Provider, Reason, StackitProviderId, keys};
 use mcm_migration_core::plan::{PROBES, Probe, ProbeAnswer, judge};
 use serde_json::{Value, json};
 
-use super::seed::{CallError, FIELD_MANAGER, Seed, call};
+use super::calls::{CallError, FIELD_MANAGER, Seed, call};
 
 /// How often the guard is probed, each time over connections of its own.
 const ROUNDS: usize = 3;
@@ -26,17 +26,17 @@ const QUOTED: usize = 400;
 
 /// The guard was not proved.
 #[derive(Debug)]
-pub(super) struct Unproven {
+pub(crate) struct Unproven {
     /// [`Reason::GuardOpen`] or [`Reason::GuardUnproven`].
-    pub(super) reason: Reason,
+    pub(crate) reason: Reason,
     /// What was tried and how it was answered, one line.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 /// Tries everything that the guard must refuse, three times over fresh connections.
 ///
 /// Where the label was set at `labelled`, an acceptance counts only after the time that the policies may need to know it.
-pub(super) async fn prove(
+pub(crate) async fn prove(
     seed: &Seed,
     namespace: &str,
     facts: &NamespaceFacts,
