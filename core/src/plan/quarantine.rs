@@ -58,7 +58,7 @@ fn evidence(seen: &Seen, since: Moment, nodes: &[NodeSeen], now: Moment, setting
     // Whether the wait is over and proved, had the ID been seen only at `moment`.
     let proved_since = |moment: Moment| {
         now.saturating_sub(moment) >= settings.quarantine
-            && lease.changed.is_some_and(|changed| changed >= moment.saturating_add(settings.evidence_after))
+            && lease.changed_after.is_some_and(|after| after >= moment.saturating_add(settings.evidence_after))
     };
     if !proved_since(since) {
         return Err(Because::about(Reason::NoLeaseEvidence, &*holder.name));

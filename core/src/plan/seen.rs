@@ -47,8 +47,10 @@ pub(super) struct PodSeen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LeaseSeen {
     pub(super) sighting: LeaseSighting,
-    /// When `renewTime` was last seen to change; none before the first change.
-    pub(super) changed: Option<Moment>,
+    /// When the read was asked for that was the last to show this.
+    asked: Moment,
+    /// The last change of `renewTime` came after this moment: the read before it still showed the old one. None before the first change.
+    pub(super) changed_after: Option<Moment>,
 }
 
 impl Seen {
@@ -75,21 +77,21 @@ impl Seen {
         }
     }
 
-    /// Takes up one read of the Lease `machine-controller`; none when there is none.
-    pub fn observe_lease(&mut self, lease: Option<LeaseSighting>, now: Moment) {
+    /// Takes up one read of the Lease `machine-controller`, asked for at `asked` and answered at `answered`; none when there is none.
+    pub fn observe_lease(&mut self, lease: Option<LeaseSighting>, asked: Moment, answered: Moment) {
         let Some(sighting) = lease else {
             self.lease = None;
             return;
         };
         for pod in self.pods.values_mut().filter(|pod| pod.name == sighting.holder && pod.gone.is_none()) {
-            pod.held = Some(now);
+            pod.held = Some(answered);
         }
-        let changed = match &self.lease {
-            Some(before) if before.sighting == sighting => before.changed,
-            Some(_) => Some(now),
+        let changed_after = match &self.lease {
+            Some(before) if before.sighting.renewed == sighting.renewed => before.changed_after,
+            Some(before) => Some(before.asked),
             None => None,
         };
-        self.lease = Some(LeaseSeen { sighting, changed });
+        self.lease = Some(LeaseSeen { sighting, asked, changed_after });
     }
 
     /// When the STACKIT ID that the Machine has now was first seen.
