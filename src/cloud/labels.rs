@@ -65,9 +65,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_label_never_changes_the_meaning_of_a_selector(key: String, value: String) {
+        fn a_label_never_changes_the_meaning_of_a_selector(key in "[ -~]{0,4}", value in "[ -~]{0,4}") {
             if check(&key, &value).is_ok() {
-                prop_assert!(!format!("{key}{value}").contains([',', '=', '!', ' ', '(']));
+                let text = key + &value;
+                prop_assert!(!text.contains([',', '=', '!', ' ', '(']));
             }
         }
     }
