@@ -11,12 +11,11 @@ use tokio::time::Instant;
 
 use super::budget::Budget;
 use super::clouds::Shared;
-use super::config::InvalidEndpoint;
 use super::judge::{Target, Verdict};
 use super::limiter::Limiter;
 use super::token::{AccessToken, TokenCache, read, sign};
 use super::transport::{Answer, send};
-use super::{CloudError, Endpoint, Operation, ServiceAccountKey};
+use super::{CloudError, Endpoint, InvalidEndpoint, Operation, ServiceAccountKey};
 
 /// The most that is read of the answer of the token endpoint, and of one object.
 const OBJECT: usize = 1024 * 1024;

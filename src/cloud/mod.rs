@@ -10,6 +10,7 @@
 mod budget;
 mod clouds;
 mod config;
+mod endpoint;
 mod error;
 mod exchange;
 mod judge;
@@ -28,7 +29,8 @@ mod transport;
 mod wire;
 
 pub use clouds::Clouds;
-pub use config::{CloudConfig, ConfigError, Endpoint, InvalidEndpoint};
+pub use config::{CloudConfig, ConfigError};
+pub use endpoint::{Endpoint, InvalidEndpoint};
 pub use error::{CloudError, Failure};
 pub use key::{KeyError, ServiceAccountKey};
 pub use metrics::CloudMetrics;

@@ -18,9 +18,9 @@ pub(in crate::cloud) enum NoToken {
     #[error("the answer of the token endpoint is no JSON object")]
     NotJson,
     #[error("the answer of the token endpoint has no access_token that fits into a header")]
-    NoToken,
+    Absent,
     #[error("the token endpoint gives a token of another type than Bearer")]
-    NoBearer,
+    OtherType,
 }
 
 /// Reads the answer of the token endpoint. The refresh token is left alone: a fresh assertion does the same without
@@ -29,12 +29,12 @@ pub(in crate::cloud) fn read(body: &[u8]) -> Result<TokenAnswer, NoToken> {
     let Ok(Value::Object(mut answer)) = serde_json::from_slice(body) else { return Err(NoToken::NotJson) };
     let token = match answer.remove("access_token") {
         Some(Value::String(token)) if !token.is_empty() && token.bytes().all(|b| b.is_ascii_graphic()) => token,
-        _ => return Err(NoToken::NoToken),
+        _ => return Err(NoToken::Absent),
     };
     match answer.get("token_type") {
         None | Some(Value::Null) => {}
         Some(Value::String(kind)) if kind.eq_ignore_ascii_case("bearer") => {}
-        Some(_) => return Err(NoToken::NoBearer),
+        Some(_) => return Err(NoToken::OtherType),
     }
     let ends = Ends { exp: exp(&token), expires_in: answer.get("expires_in").and_then(Value::as_f64) };
     Ok(TokenAnswer { token: token.into(), ends })
@@ -81,11 +81,11 @@ mod tests {
     fn an_answer_without_a_usable_token_is_none() {
         for (answer, error) in [
             (json!([]), NoToken::NotJson),
-            (json!({}), NoToken::NoToken),
-            (json!({"access_token": ""}), NoToken::NoToken),
-            (json!({"access_token": "a\r\nb"}), NoToken::NoToken),
-            (json!({"access_token": 7}), NoToken::NoToken),
-            (json!({"access_token": "a", "token_type": "mac"}), NoToken::NoBearer),
+            (json!({}), NoToken::Absent),
+            (json!({"access_token": ""}), NoToken::Absent),
+            (json!({"access_token": "a\r\nb"}), NoToken::Absent),
+            (json!({"access_token": 7}), NoToken::Absent),
+            (json!({"access_token": "a", "token_type": "mac"}), NoToken::OtherType),
         ] {
             assert_eq!(read(&answer).unwrap_err(), error, "{answer}");
         }
