@@ -62,10 +62,8 @@ fn in_the_way(class: &str, facts: &NamespaceFacts) -> Option<Because> {
 }
 
 fn list(names: &[&str]) -> String {
-    let named = names.get(..NAMED).unwrap_or(names);
-    let mut text = named.join(", ");
-    if let more @ 1.. = names.len() - named.len() {
-        text.push_str(&format!(" and {more} more"));
+    match names.split_at_checked(NAMED) {
+        Some((first, rest @ [_, ..])) => format!("{} and {} more", first.join(", "), rest.len()),
+        _ => names.join(", "),
     }
-    text
 }
