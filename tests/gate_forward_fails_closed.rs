@@ -42,6 +42,7 @@ async fn while_the_program_is_down_only_the_turn_is_refused() {
     );
     assert!(shoot.replace().await.is_err());
     assert_eq!(shoot.provider().await, "OpenStack");
+    assert!(asked().await > before, "the metric counts calls that fail too");
 
     // Uninstalled, nothing is in the way any more.
     let gone = ["delete", "validatingwebhookconfiguration", "mcm-migration-webhook"];

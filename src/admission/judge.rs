@@ -58,3 +58,45 @@ pub(super) fn refusal(request: &Request<'_>, verdict: &Verdict, side_task: bool)
         "mcm-migration gate: MachineClass {namespace}/{name} cannot turn to stackit yet ({reason}): {why}. Trying again is enough."
     ))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use mcm_migration_core::review;
+
+    fn message(because: Because, side_task: bool) -> String {
+        let body = br#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",
+            "namespace":"shoot--p--s","object":{"metadata":{"name":"pool"}}}}"#;
+        refusal(&review::parse(body).unwrap(), &Verdict::refused(because), side_task).unwrap()
+    }
+
+    #[test]
+    fn a_refusal_says_which_class_why_and_what_comes_next() {
+        for reason in
+            [Reason::MachinesUnsettled, Reason::OpenstackMcmAlive, Reason::CacheStale, Reason::ObjectUnreadable]
+        {
+            let message = message(Because::about(reason, "the-subject"), true);
+            let begin =
+                format!("mcm-migration gate: MachineClass shoot--p--s/pool cannot turn to stackit yet ({reason}): ");
+            assert!(message.starts_with(&begin) && message.contains("the-subject"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_replica_without_the_side_task_points_at_another_one() {
+        let because = || Because::about(Reason::MachinesUnsettled, "a, b and 2 more");
+        assert!(message(because(), false).contains("the side task of another replica"));
+        assert!(!message(because(), true).contains("another replica"));
+    }
+
+    #[test]
+    fn what_is_let_in_has_no_refusal() {
+        let body = br#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u"}}"#;
+        let request = review::parse(body).unwrap();
+        let refused = Verdict::refused(Because::of(Reason::MachinesUnsettled));
+        for verdict in [Verdict::passed(Because::of(Reason::MayFlip)), refused.waived_by(Reason::Paused)] {
+            assert_eq!(refusal(&request, &verdict, true), None);
+        }
+    }
+}
