@@ -270,6 +270,15 @@ reasons! {
     WriteFailed, "write-failed",
         "The API server refused or lost a write that the step needs.",
         "Read the answer that is named with it, and run the command again.";
+    NoFlip, "no-flip",
+        "The write does not turn a MachineClass from `OpenStack` to `stackit`.",
+        "Nothing.";
+    MayFlip, "may-flip",
+        "No OpenStack provider is left and each Machine of the MachineClass has a provider ID or needs none: the class may turn to `stackit`.",
+        "Nothing.";
+    MachinesUnsettled, "machines-unsettled",
+        "A Machine of the MachineClass, terminating ones included, has neither a provider ID nor the annotation `mcm-migration.stackit.cloud/settled`; under `stackit` it would get a second server.",
+        "Wait: the side task finds the Machine's server, or that there is none, and Gardener tries again by itself; a replica must run with the side task.";
 }
 
 impl fmt::Display for Reason {

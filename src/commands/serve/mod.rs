@@ -9,7 +9,7 @@ use prometheus_client::registry::Registry;
 
 use super::{ClusterError, Exit, fail, logging};
 use crate::VERSION;
-use crate::admission::{self, Admission, AdmissionMetrics};
+use crate::admission::{self, Admission, AdmissionMetrics, Switches};
 use crate::serving::certificates::rotation::Lifetimes;
 use crate::serving::certificates::{KubeShelf, RotationError, SelfManagedConfig, ShelfError};
 use crate::serving::{
@@ -116,7 +116,9 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
             store
         }
         (None, Some(client)) => {
-            let shelf = KubeShelf::new(client.clone(), &namespace, &tls_secret, &webhook_configuration, &[]);
+            // A name stands for the configurations of both kinds.
+            let names = &webhook_configuration;
+            let shelf = KubeShelf::new(client.clone(), &namespace, &tls_secret, names, names);
             let config = SelfManagedConfig {
                 service: service_name,
                 namespace,
@@ -142,7 +144,8 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
     let config = ListenConfig { listen, admin_listen, max_connections, shutdown_delay, drain_timeout };
     let listeners = Listeners::bind(&config).await?;
     let readiness = readiness(Arc::clone(&certificates), Arc::clone(&world));
-    let routes = admission::router(Arc::new(Admission::new(Arc::clone(&world), admission_metrics, dry_run)));
+    let switches = Switches { dry_run, side_task: true };
+    let routes = admission::router(Arc::new(Admission::new(Arc::clone(&world), admission_metrics, switches)));
     let admin = Admin { readiness, registry, refresh: Box::new(move || world_metrics.refresh(&world)) };
     tokio::select! {
         served = serving::serve(listeners, routes, certificates, admin, serving_metrics, shutdown) => Ok(served?),
