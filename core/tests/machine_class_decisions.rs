@@ -137,7 +137,8 @@ fn each_state_of_a_machine_and_of_a_pod_has_its_answer() {
         let mut facts = NamespaceFacts {
             classes: [(CLASS.into(), Provider::OpenStack)].into(),
             machines: [("m".into(), machine)].into(),
-            mcm_pods: [("mcm-0".into(), McmPodFacts { containers: openstack, ended: true, ..McmPodFacts::default() })].into(),
+            mcm_pods: [("mcm-0".into(), McmPodFacts { containers: openstack, ended: true, ..McmPodFacts::default() })]
+                .into(),
             ..NamespaceFacts::default()
         };
         change(&mut facts);

@@ -1,3 +1,14 @@
 //! The side task: one replica, holding a Lease, brings every shoot of the seed from legacy to complete.
+//!
+//! A pure planner ([`mcm_migration_core::plan`]) says what is to be done for one shoot; what is here reads what it needs, carries its
+//! actions out, and writes down what came of them. It speaks to the traits [`Cluster`] and [`Cloud`] and takes a [`Clock`], so that the
+//! same code runs in virtual time.
 
+mod clock;
+mod cloud;
+mod cluster;
 pub mod election;
+
+pub use clock::{Clock, SystemClock};
+pub use cloud::{Cloud, Clouds, because};
+pub use cluster::{Cluster, ClusterError, Credentials, MachineNow, Notice, Snapshot, VersionOf, Write, Written};
