@@ -7,8 +7,21 @@
 mod clock;
 mod cloud;
 mod cluster;
+mod context;
 pub mod election;
+mod fence;
+mod metrics;
+mod owners;
+mod projects;
+mod run;
+mod shoot;
+mod watchdog;
 
 pub use clock::{Clock, SystemClock};
 pub use cloud::{Cloud, Clouds, because};
 pub use cluster::{Cluster, ClusterError, Credentials, MachineNow, Notice, Snapshot, VersionOf, Write, Written};
+pub use context::Config;
+pub use fence::Fence;
+pub use metrics::SideTaskMetrics;
+pub use owners::{NoOwnerRecord, Owners};
+pub use run::SideTask;
