@@ -143,6 +143,12 @@ impl Campaign {
             Step::Look => Err(CallError::Outdated),
             Step::Wait(free_at) => return Ok(Attempt::Waits(free_at)),
             Step::Lost(loss) => return Ok(Attempt::Lost(loss)),
+            Step::Prepare(record) => {
+                let record = self.api.create(&record, until).await?;
+                let now = Instant::now();
+                self.candidate.saw(Some(record), now);
+                return Ok(Attempt::Waits(now + self.config.lease_duration));
+            }
             Step::Create(record) => self.api.create(&record, until).await,
             Step::Replace(record) => self.api.replace(&record, until).await,
         };

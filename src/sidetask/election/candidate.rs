@@ -32,7 +32,9 @@ struct View {
 pub(super) enum Step {
     /// Read the Lease: nothing is known yet.
     Look,
-    /// Create the Lease with this record.
+    /// Create the Lease with this record, which names nobody: taking it is a step of its own, see [`Candidate::prepare`].
+    Prepare(Record),
+    /// Create the Lease with this record, which goes on with a term.
     Create(Record),
     /// Replace the record of the Lease with this one.
     Replace(Record),
@@ -102,13 +104,17 @@ impl Candidate {
         let leads = self.deadline.is_some();
         let free_at = view.since + self.patience();
         match &view.record {
-            Some(record) if leads && record.holder == self.identity => Step::Replace(self.claim(wall)),
+            // Emptied by hand, or made anew by another after somebody deleted it: nobody can have taken it meanwhile.
+            Some(record) if leads && (record.holder == self.identity || record.is_vacant()) => {
+                Step::Replace(self.claim(wall))
+            }
             Some(record) if leads => Step::Lost(Loss::Taken(record.holder.clone())),
             // Its own name too has to expire for a follower: a write that it gave up may have arrived late, over nobody
             // knows what.
             Some(record) if record.is_released() || free_at <= now => Step::Replace(self.claim(wall)),
-            None if leads || free_at <= now => Step::Create(self.claim(wall)),
-            Some(_) | None => Step::Wait(free_at),
+            Some(_) => Step::Wait(free_at),
+            None if leads => Step::Create(self.claim(wall)),
+            None => Step::Prepare(self.prepare(wall)),
         }
     }
 
@@ -122,6 +128,19 @@ impl Candidate {
     pub(super) fn holder(&self) -> Option<&str> {
         let record = self.view.as_ref()?.record.as_ref()?;
         (!record.holder.is_empty()).then_some(record.holder.as_str())
+    }
+
+    /// The record of a Lease that was absent. It names nobody and has to be seen unchanged before it is taken, like one
+    /// that names a holder: the Lease may have been deleted under a leader. An absence that is merely waited for would
+    /// not do: that the Lease was there in between and is gone again cannot be seen.
+    fn prepare(&self, wall: Timestamp) -> Record {
+        Record {
+            holder: String::new(),
+            duration: self.patience(),
+            acquired: None,
+            renewed: Some(microseconds(wall)),
+            transitions: self.last.as_ref().map_or(0, |last| last.transitions),
+        }
     }
 
     /// For how long what is seen has to stay unchanged before nobody can lead by it any more. What the record says

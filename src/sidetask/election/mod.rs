@@ -2,7 +2,9 @@
 //! meet otherwise:
 //!
 //! - whether a record has expired is judged by how long this process has seen it unchanged, on the monotonic clock;
-//! - an absent Lease is waited for like one that is held: somebody may have deleted it under a leader who is cut off;
+//! - an absent Lease is made for nobody first, and waited for like one that is held: somebody may have deleted it under a
+//!   leader who is cut off (client-go makes it and leads at once). The first leader ever waits one lease duration;
+//! - a record that names this process, which leads by no term, has to expire like any other;
 //! - a record without a holder is free at once only if it was released, which its duration of one second says;
 //! - a leader stops when the record names another, not only at its deadline;
 //! - the deadline counts from before the last renewal that succeeded was sent, and no task has to run for

@@ -52,6 +52,11 @@ impl Record {
         self.holder.is_empty() && self.duration == RELEASED
     }
 
+    /// Nobody holds it, but it was not released: the work of whoever held it may go on.
+    pub(super) fn is_vacant(&self) -> bool {
+        self.holder.is_empty() && !self.is_released()
+    }
+
     /// What the holder leaves behind when its work has ended.
     pub(super) fn released(&self, wall: Timestamp) -> Self {
         Self { holder: String::new(), duration: RELEASED, acquired: Some(wall), renewed: Some(wall), ..*self }

@@ -93,19 +93,25 @@ fn takes_a_released_lease_at_once_and_an_emptied_one_late() {
 }
 
 #[test]
-fn creates_an_absent_lease_only_after_a_leader_would_have_stopped() {
+fn makes_an_absent_lease_for_nobody_and_takes_it_only_after_a_leader_would_have_stopped() {
     let start = Instant::now();
     let mut me = candidate("me");
     me.saw(None, start);
-    assert_eq!(me.next(start, wall(0)), Step::Wait(start + LEASE));
-    let Step::Create(record) = me.next(start + LEASE, wall(15)) else { panic!() };
-    assert_eq!((record.holder.as_str(), record.transitions), ("me", 0));
+    let Step::Prepare(record) = me.next(start, wall(0)) else { panic!() };
+    assert_eq!((record.holder.as_str(), record.duration, record.transitions), ("", LEASE, 0));
+    me.saw(Some(record), start + SECOND);
+    assert_eq!(me.next(start + LEASE, wall(15)), Step::Wait(start + SECOND + LEASE));
+    assert_eq!(replaced(me.next(start + SECOND + LEASE, wall(16))).transitions, 1);
+}
 
+#[test]
+fn remembers_the_duration_and_the_transitions_of_a_lease_that_was_deleted() {
+    let start = Instant::now();
     let mut me = candidate("me");
     me.saw(Some(Record { duration: SECOND * 60, ..held("you", 4) }), start);
     me.saw(None, start + SECOND);
-    assert_eq!(me.next(start + LEASE * 2, wall(30)), Step::Wait(start + SECOND * 61));
-    assert!(matches!(me.next(start + SECOND * 61, wall(61)), Step::Create(Record { transitions: 5, .. })));
+    let Step::Prepare(record) = me.next(start + LEASE * 2, wall(30)) else { panic!() };
+    assert_eq!((record.duration, record.transitions), (SECOND * 60, 4));
 }
 
 #[test]
@@ -127,9 +133,9 @@ fn an_answer_after_the_deadline_does_not_revive_the_term() {
 }
 
 #[test]
-fn a_leader_stops_when_another_is_named_or_nobody() {
+fn a_leader_stops_when_another_is_named_or_the_lease_was_released() {
     let start = Instant::now();
-    for record in [held("you", 6), held("", 5), held("me", 5).released(wall(2))] {
+    for record in [held("you", 6), held("me", 5).released(wall(2))] {
         let mut me = leader(start);
         let holder = record.holder.clone();
         me.saw(Some(record), start + SECOND);
@@ -144,6 +150,14 @@ fn a_leader_puts_a_deleted_lease_back_as_it_was() {
     me.saw(None, start + SECOND);
     let Step::Create(record) = me.next(start + SECOND, wall(3)) else { panic!() };
     assert_eq!((record.acquired, record.renewed, record.transitions), (Some(wall(1)), Some(wall(3)), 5));
+}
+
+#[test]
+fn a_leader_takes_a_lease_back_that_names_nobody_and_was_not_released() {
+    let start = Instant::now();
+    let mut me = leader(start);
+    me.saw(Some(held("", 5)), start + SECOND);
+    assert_eq!(replaced(me.next(start + SECOND, wall(3))).holder, "me");
 }
 
 #[test]
