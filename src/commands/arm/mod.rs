@@ -27,7 +27,7 @@ pub(super) use flags::ArmFlags;
 const AT_ONCE: usize = 4;
 
 pub(super) fn run(flags: &ArmFlags) -> Exit {
-    let rule = match flags.nodes_rule() {
+    let rule = match flags.nodes.rule() {
         Ok(rule) => rule,
         Err(error) => return fail(Exit::Usage, &error),
     };
