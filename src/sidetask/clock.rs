@@ -28,12 +28,12 @@ impl SystemClock {
     }
 }
 
+#[allow(clippy::disallowed_methods, reason = "the one place of the side task where time passes")]
 impl Clock for SystemClock {
     fn now(&self) -> Moment {
         self.0.elapsed()
     }
 
-    #[allow(clippy::disallowed_methods, reason = "the one place of the side task where it is waited for time")]
     async fn sleep(&self, duration: Duration) {
         tokio::time::sleep(duration).await;
     }

@@ -3,6 +3,7 @@
 //! A pure planner ([`mcm_migration_core::plan`]) says what is to be done for one shoot; what is here reads what it needs, carries its
 //! actions out, and writes down what came of them. It speaks to the traits [`Cluster`] and [`Cloud`] and takes a [`Clock`], so that the
 //! same code runs in virtual time.
+#![deny(clippy::disallowed_methods)]
 
 mod clock;
 mod cloud;

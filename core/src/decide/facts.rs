@@ -78,6 +78,12 @@ impl MachineFacts {
     pub fn is_legacy(&self) -> bool {
         ProviderId::of(&self.provider_id).is_legacy()
     }
+
+    /// Whether it has no provider ID and nobody has said yet that it has no server.
+    #[must_use]
+    pub fn is_unsettled(&self) -> bool {
+        self.provider_id.is_empty() && !self.settled
+    }
 }
 
 /// A pod of the machine-controller-manager.

@@ -55,7 +55,7 @@ fn in_the_way(class: &str, facts: &NamespaceFacts) -> Option<Because> {
     let unsettled: Vec<&str> = facts
         .machines
         .iter()
-        .filter(|(_, machine)| *machine.class == *class && machine.provider_id.is_empty() && !machine.settled)
+        .filter(|(_, machine)| *machine.class == *class && machine.is_unsettled())
         .map(|(name, _)| &**name)
         .collect();
     (!unsettled.is_empty()).then(|| Because::about(Reason::MachinesUnsettled, list(&unsettled)))

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::decide::{Because, NamespaceFacts};
 use crate::domain::{Provider, Reason};
 
-use super::settle::{is_unsettled, openstack_is_gone};
+use super::settle::openstack_is_gone;
 use super::{Action, Kind, Plan, Settings, Shoot};
 
 pub(super) fn plan(shoot: &Shoot<'_>, settings: &Settings, plan: &mut Plan) {
@@ -26,7 +26,7 @@ fn retire(shoot: &Shoot<'_>, class: &str, settings: &Settings) -> Result<Action,
     if !facts.workers.values().all(|worker| worker.terminating) {
         every_wanted_deployment_is_switched(facts)?;
     }
-    if let Some((machine, _)) = facts.machines.iter().find(|(_, m)| &*m.class == class && is_unsettled(m)) {
+    if let Some((machine, _)) = facts.machines.iter().find(|(_, m)| &*m.class == class && m.is_unsettled()) {
         return Err(Because::about(Reason::InFlight, &**machine));
     }
     let (sibling, provider_spec) = if let Some((name, spec)) = sibling(shoot, class) {

@@ -8,7 +8,7 @@ use crate::domain::{LegacyProviderId, Provider, Reason, Server, ServerId, Server
 use super::{Action, ClassDetails, Kind, Moment, Ownership, Plan, Settings, Shoot};
 
 pub(super) fn plan(shoot: &Shoot<'_>, owner: Ownership, now: Moment, settings: &Settings, plan: &mut Plan) {
-    for (name, machine) in shoot.facts.machines.iter().filter(|(_, machine)| is_unsettled(machine)) {
+    for (name, machine) in shoot.facts.machines.iter().filter(|(_, machine)| machine.is_unsettled()) {
         match shoot.facts.classes.get(&machine.class) {
             Some(Provider::OpenStack) => {
                 if let Err(because) = settle(shoot, name, machine, now, settings, plan) {
@@ -26,11 +26,6 @@ pub(super) fn plan(shoot: &Shoot<'_>, owner: Ownership, now: Moment, settings: &
             _ => {}
         }
     }
-}
-
-/// Whether a Machine has no ID and nobody has said yet that it has no server.
-pub(super) fn is_unsettled(machine: &MachineFacts) -> bool {
-    machine.provider_id.is_empty() && !machine.settled
 }
 
 /// Whether nobody creates servers in OpenStack for this shoot any more, and its switch has begun.

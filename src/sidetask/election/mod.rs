@@ -14,6 +14,7 @@
 //! ended is not the end of the process: it goes on as a follower, because it still answers admission calls. The next
 //! term's work cannot meet that of the last one: a term is over when its task has ended and every clone of its
 //! [`Leadership`] is gone; if that does not happen in time, [`run`] gives up and the process has to end.
+#![allow(clippy::disallowed_methods, reason = "a lease is held in real time")]
 
 mod campaign;
 mod candidate;
