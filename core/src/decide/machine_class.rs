@@ -32,9 +32,9 @@ pub fn decide_machine_class(
         // Whether the shoot is paused is not known either.
         Known::Stale(resource) => return Verdict::refused(Because::about(Reason::CacheStale, resource)),
     };
-    let verdict = match in_the_way(class, facts) {
-        Some(because) => Verdict::refused(because),
-        None => Verdict::passed(Because::of(Reason::MayFlip)),
+    let verdict = match open_for_flip(class, facts) {
+        Err(because) => Verdict::refused(because),
+        Ok(()) => Verdict::passed(Because::of(Reason::MayFlip)),
     };
     if facts.migration.is_some_and(|migration| migration.paused) { verdict.waived_by(Reason::Paused) } else { verdict }
 }
@@ -47,10 +47,13 @@ fn turns_to_stackit(operation: Operation, object: &Object<'_>, old_object: &OldO
         && (before_is_unknown || Provider::of(old_object.provider.text()) == Provider::OpenStack)
 }
 
-/// The pod first: as long as there is one, no Machine can be settled.
-fn in_the_way(class: &str, facts: &NamespaceFacts) -> Option<Because> {
+/// The gate itself: whether the class may turn, by what is known. The pod first: as long as there is one, no Machine can be settled.
+///
+/// # Errors
+/// What is in the way.
+pub fn open_for_flip(class: &str, facts: &NamespaceFacts) -> Result<(), Because> {
     if let Some(pod) = facts.openstack_mcm_pod() {
-        return Some(Because::about(Reason::OpenstackMcmAlive, pod));
+        return Err(Because::about(Reason::OpenstackMcmAlive, pod));
     }
     let unsettled: Vec<&str> = facts
         .machines
@@ -58,7 +61,7 @@ fn in_the_way(class: &str, facts: &NamespaceFacts) -> Option<Because> {
         .filter(|(_, machine)| *machine.class == *class && machine.is_unsettled())
         .map(|(name, _)| &**name)
         .collect();
-    (!unsettled.is_empty()).then(|| Because::about(Reason::MachinesUnsettled, list(&unsettled)))
+    if unsettled.is_empty() { Ok(()) } else { Err(Because::about(Reason::MachinesUnsettled, list(&unsettled))) }
 }
 
 fn list(names: &[&str]) -> String {

@@ -161,7 +161,8 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
     let readiness = readiness(Arc::clone(&certificates), Arc::clone(&world));
     let switches = Switches { dry_run, side_task: takes_part };
     let routes = admission::router(Arc::new(Admission::new(Arc::clone(&world), admission_metrics, switches)));
-    let admin = Admin { readiness, registry, refresh: Box::new(move || world_metrics.refresh(&world)) };
+    let shown = Arc::clone(&world);
+    let admin = Admin { readiness, registry, refresh: Box::new(move || world_metrics.refresh(&shown)) };
     let leading = AbortOnDropHandle::new(tokio::spawn({
         let (world, shutdown) = (Arc::clone(&world), shutdown.clone());
         async move {
