@@ -27,8 +27,8 @@ use session::Session;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Two passes are at least this far apart.
 const REST: Duration = Duration::from_secs(1);
-/// How often the Lease of a shoot in quarantine is read.
-const LEASE_EVERY: Duration = Duration::from_secs(5);
+/// How often the Lease of a shoot in quarantine is read, at most and at least: several times within what is asked of it.
+const LEASE_EVERY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
 
 /// One shoot, as this leader knows it.
 pub(super) struct Shoot<C: Cluster, P: Clouds, K, F, O> {
@@ -157,7 +157,8 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
     async fn read_lease(&mut self) {
         let clock = &self.context.clock;
         let asked = clock.now();
-        if self.lease_read.is_some_and(|read| asked.saturating_sub(read) < LEASE_EVERY) {
+        let every = (self.context.config.settings.evidence_after / 4).clamp(LEASE_EVERY.0, LEASE_EVERY.1);
+        if self.lease_read.is_some_and(|read| asked.saturating_sub(read) < every) {
             return;
         }
         self.lease_read = Some(asked);
