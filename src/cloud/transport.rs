@@ -1,6 +1,6 @@
 //! One request and its answer over HTTP.
 
-use std::error::Error as _;
+use std::error::Error;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -118,22 +118,16 @@ fn broken(error: &reqwest::Error) -> Broken {
 }
 
 /// Whether the reason is the other side's certificate. An `io::Error` hides what it wraps from `source`.
-fn is_untrusted(error: &reqwest::Error) -> bool {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let tls = error
-            .downcast_ref::<rustls::Error>()
-            .or_else(|| error.downcast_ref::<std::io::Error>()?.get_ref()?.downcast_ref::<rustls::Error>());
-        if let Some(rustls::Error::InvalidCertificate(_)) = tls {
-            return true;
-        }
-        cause = error.source();
+fn is_untrusted(error: &(dyn Error + 'static)) -> bool {
+    if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+        return matches!(tls, rustls::Error::InvalidCertificate(_));
     }
-    false
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    wrapped.is_some_and(|wrapped| is_untrusted(wrapped)) || error.source().is_some_and(is_untrusted)
 }
 
 /// An error and its causes in one line: the outermost alone often says only that something failed.
-fn chain(error: &dyn std::error::Error) -> String {
+fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
