@@ -3,9 +3,13 @@
 
 mod election_support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use election_support::{Candidate, Journal, LEASE, RENEW, Record, What, client, through_a_proxy};
+use election_support::{Candidate, Journal, LEASE, RENEW, RETRY, Record, What, client, through_a_proxy};
+use kube::Client;
+use kube::client::Body;
 use serde_json::json;
 
 #[tokio::test]
@@ -166,4 +170,47 @@ async fn a_leader_keeps_a_lease_whose_metadata_others_change() {
     }
     assert!(touches >= 4);
     assert_eq!(journal.no_two_met(), 1);
+}
+
+/// Somebody is quicker each time: every write of the candidate meets a Lease that has just changed.
+#[tokio::test]
+async fn in_a_storm_of_conflicts_the_term_ends_at_its_deadline_and_the_next_one_comes_after_it() {
+    let record = Arc::new(Record::released("storm").await);
+    let journal = Journal::default();
+    let storm = Arc::new(AtomicBool::new(false));
+    let conflicts = Arc::new(AtomicUsize::new(0));
+    let client = {
+        let (inner, record) = (client().await, Arc::clone(&record));
+        let (storm, conflicts) = (Arc::clone(&storm), Arc::clone(&conflicts));
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let (client, record) = (inner.clone(), Arc::clone(&record));
+            let (storm, conflicts) = (Arc::clone(&storm), Arc::clone(&conflicts));
+            async move {
+                if request.method() == http::Method::PUT && storm.load(Ordering::SeqCst) {
+                    let touch = conflicts.load(Ordering::SeqCst).to_string();
+                    record.patch(json!({ "metadata": { "annotations": { "touch": touch } } })).await;
+                }
+                let answer = client.send(request).await?;
+                conflicts.fetch_add(usize::from(answer.status() == http::StatusCode::CONFLICT), Ordering::SeqCst);
+                Ok::<_, kube::Error>(answer)
+            }
+        });
+        Client::new(service, "default")
+    };
+    let mut a = Candidate::busy(client, "storm", "a", &journal);
+    journal.leads("a").await;
+    record.renewed().await;
+    storm.store(true, Ordering::SeqCst);
+    let began = Instant::now();
+    let stopped = journal.did("a", What::Ended).await;
+    // The last renewal was sent one period before the storm began, or a little more.
+    assert!(stopped - began > RENEW - RETRY * 3 && stopped - began < RENEW + RETRY, "{:?}", stopped - began);
+    assert!(!a.standing.borrow().leads);
+    assert!(conflicts.load(Ordering::SeqCst) > 3);
+    storm.store(false, Ordering::SeqCst);
+    journal.leads("a").await;
+    a.sees("a").await;
+    assert_eq!(record.spec().await["leaseTransitions"], 8);
+    assert_eq!(journal.no_two_met(), 2);
+    a.stopped().await.unwrap();
 }
