@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use election_support::{
-    Candidate, DEADLINE, Guard, Journal, LEASE, RENEW, Record, What, busy, client, through_a_proxy,
+    BETWEEN, Candidate, DEADLINE, Guard, Journal, LEASE, RENEW, Record, What, busy, client, through_a_proxy,
 };
 use mcm_migration_webhook::sidetask::election::ElectionError;
 use rig::until;
@@ -39,7 +39,7 @@ async fn on_shutdown_the_lease_is_released_after_the_work_has_ended_and_taken_at
     let begun = journal.leads("b").await;
     let ended = journal.last("a", What::Ended).unwrap();
     assert!(ended - journal.last("a", What::Told).unwrap() >= SLOW);
-    assert!(ended < begun && begun.saturating_duration_since(stopped) < LEASE - RENEW);
+    assert!(ended < begun && begun.saturating_duration_since(stopped) < BETWEEN);
     let (freed, spec) = seen.await.unwrap();
     assert!(ended < freed);
     if spec["holderIdentity"] == "" {
@@ -99,6 +99,7 @@ async fn dropping_the_election_cancels_the_work() {
     journal.leads("a").await;
     a.task.abort();
     journal.did("a", What::Ended).await;
+    assert!(!a.standing.borrow().leads);
     assert_eq!(record.spec().await["holderIdentity"], "a");
 }
 
@@ -115,11 +116,11 @@ async fn the_next_term_waits_for_whatever_the_last_one_started() {
             let leftover = leadership.clone();
             tokio::spawn(async move {
                 leftover.lost().await;
-                tokio::time::sleep((LEASE - RENEW) / 2).await;
+                tokio::time::sleep(BETWEEN / 2).await;
                 journal.write("a", What::Ended);
                 drop(leftover);
             });
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     });
     journal.leads("a").await;
@@ -142,7 +143,7 @@ async fn what_outlives_its_term_ends_the_election_before_another_can_lead() {
             journal.write("a", What::Started);
             std::mem::forget(leadership);
             let _guard = Guard(journal, "a");
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     });
     journal.leads("a").await;
@@ -182,7 +183,7 @@ fn a_process_that_stood_past_its_deadline_does_not_act_when_it_wakes() {
                         held.fetch_add(usize::from(leadership.holds()), Ordering::SeqCst);
                         assert_eq!(leadership.left(), Duration::ZERO);
                         journal.write("a", What::Told);
-                        std::future::pending().await
+                        std::future::pending::<()>().await;
                     }
                 });
                 a.sees("b").await;

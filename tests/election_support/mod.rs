@@ -16,6 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 pub const LEASE: Duration = Duration::from_secs(3);
 pub const RENEW: Duration = Duration::from_secs(2);
+/// What is left between the end of one leader and the beginning of the next.
+pub const BETWEEN: Duration = LEASE.saturating_sub(RENEW);
 pub const RETRY: Duration = Duration::from_millis(300);
 /// Long enough for anything that happens at all.
 pub const DEADLINE: Duration = Duration::from_secs(60);
@@ -24,7 +26,7 @@ const NAMESPACE: &str = "default";
 const ACCOUNT: &str = "candidate";
 
 /// The rights that an election needs, and no more.
-const RIGHTS: &str = r#"
+const RIGHTS: &str = r"
 apiVersion: v1
 kind: ServiceAccount
 metadata: {name: candidate, namespace: default}
@@ -41,7 +43,7 @@ metadata: {name: candidate, namespace: default}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: candidate}
 subjects:
 - {kind: ServiceAccount, name: candidate, namespace: default}
-"#;
+";
 
 pub async fn server() -> &'static ApiServer {
     static SERVER: OnceCell<ApiServer> = OnceCell::const_new();

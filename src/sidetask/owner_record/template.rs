@@ -60,7 +60,8 @@ impl NameTemplate {
             return Err(wrong());
         }
         let has = |part| parts.contains(&part);
-        if !has(Part::Namespace) && !(has(Part::Name) && has(Part::Project)) {
+        let is_unique = has(Part::Namespace) || (has(Part::Name) && has(Part::Project));
+        if !is_unique {
             return Err(OwnerConfigError::Shared(text.to_owned()));
         }
         let template = Self { text: text.to_owned(), parts };
