@@ -131,7 +131,7 @@ impl Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Started,
-    /// The work found that it holds the leadership, right after this moment.
+    /// The work found that it still held the leadership after this moment.
     Acted,
     /// The work learned that it holds it no more.
     Told,
@@ -151,8 +151,11 @@ pub struct Journal(Arc<Mutex<Vec<Entry>>>);
 
 impl Journal {
     pub fn write(&self, who: &'static str, what: What) {
-        let mut entries = self.0.lock().unwrap();
-        entries.push(Entry { at: Instant::now(), who, what });
+        self.write_at(Instant::now(), who, what);
+    }
+
+    pub fn write_at(&self, at: Instant, who: &'static str, what: What) {
+        self.0.lock().unwrap().push(Entry { at, who, what });
     }
 
     pub fn entries(&self) -> Vec<Entry> {
@@ -231,8 +234,9 @@ pub async fn busy(journal: Journal, who: &'static str, leadership: Leadership, s
     let _guard = Guard(journal.clone(), who);
     let acting = async {
         loop {
+            let at = Instant::now();
             if leadership.holds() {
-                journal.write(who, What::Acted);
+                journal.write_at(at, who, What::Acted);
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
