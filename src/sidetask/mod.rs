@@ -12,6 +12,7 @@ mod context;
 pub mod election;
 mod fence;
 mod metrics;
+pub mod owner_record;
 mod owners;
 mod projects;
 mod run;

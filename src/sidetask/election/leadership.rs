@@ -27,6 +27,7 @@ impl Term {
     }
 
     /// Moves the deadline. A term that has ended, or whose deadline has passed, stays so: then this is `false`.
+    #[must_use]
     pub fn extend(&self, deadline: Instant) -> bool {
         self.0.send_if_modified(|hold| {
             // Under the lock, so that nobody who was told "lost" is told "holds" later.
@@ -86,7 +87,7 @@ impl Leadership {
             }
             tokio::select! {
                 () = tokio::time::sleep(left) => {}
-                changed = changes.changed() => if changed.is_err() { return },
+                result = changes.changed() => if result.is_err() { return },
             }
         }
     }

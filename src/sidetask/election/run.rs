@@ -88,10 +88,7 @@ impl Election {
                 deadline = campaign.acquire() => deadline,
             };
             tracing::info!(lease, identity, "leading");
-            standing.send_modify(|standing| {
-                standing.leads = true;
-                standing.terms += 1;
-            });
+            let leading = Leading::begin(&standing);
             let (term, leadership) = Term::start(deadline);
             let mut task = match catch_unwind(AssertUnwindSafe(|| work(leadership))) {
                 Ok(work) => AbortOnDropHandle::new(tokio::spawn(work)),
@@ -104,26 +101,18 @@ impl Election {
                 joined = &mut task => End::Work(joined),
             };
             term.end();
-            standing.send_modify(|standing| standing.leads = false);
+            drop(leading);
             match end {
                 End::Lost(loss) => {
                     tracing::warn!(lease, identity, %loss, "no longer leading; cancelling the work");
-                    task.abort();
                     ended(&term, Some(&mut task), campaign.end_deadline(), &loss.to_string()).await?;
                     campaign.follow();
                 }
                 End::Shutdown => {
                     tracing::info!(lease, identity, "stopping the work");
-                    let joined = timeout_at(campaign.deadline().into(), &mut task).await;
-                    let running = match joined {
-                        Ok(joined) => {
-                            panicked(joined)?;
-                            None
-                        }
-                        Err(_) => {
-                            task.abort();
-                            Some(&mut task)
-                        }
+                    let running = match timeout_at(campaign.deadline().into(), &mut task).await {
+                        Ok(joined) => panicked(joined).map(|()| None)?,
+                        Err(_) => Some(&mut task),
                     };
                     ended(&term, running, campaign.end_deadline(), "the process shuts down").await?;
                     campaign.release().await;
@@ -140,7 +129,27 @@ impl Election {
     }
 }
 
-/// Waits until nothing of the term is left: its task, where it runs still, and all who hold its leadership.
+/// Says in the standing that this process leads, until it is dropped.
+struct Leading<'a>(&'a watch::Sender<Standing>);
+
+impl<'a> Leading<'a> {
+    fn begin(standing: &'a watch::Sender<Standing>) -> Self {
+        standing.send_modify(|standing| {
+            standing.leads = true;
+            standing.terms += 1;
+        });
+        Self(standing)
+    }
+}
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|standing| standing.leads = false);
+    }
+}
+
+/// Cancels the term's task, where it still runs, and waits until nothing of the term is left: the task and all who hold
+/// its leadership.
 async fn ended(
     term: &Term,
     task: Option<&mut AbortOnDropHandle<()>>,
@@ -149,6 +158,7 @@ async fn ended(
 ) -> Result<(), ElectionError> {
     let gone = async {
         if let Some(task) = task {
+            task.abort();
             panicked(task.await)?;
         }
         term.gone().await;

@@ -113,7 +113,7 @@ impl Model {
         let player = &mut self.players[index];
         match call {
             None if player.candidate.deadline().is_some() => self.act(index),
-            None => Some(Call::Read),
+            None | Some(Call::WriteAnswer(_, None)) => Some(Call::Read),
             Some(Call::Read) => Some(Call::ReadAnswer(self.stored.clone())),
             Some(Call::ReadAnswer(stored)) => {
                 player.version = stored.as_ref().map(|(version, _)| *version);
@@ -121,7 +121,6 @@ impl Model {
                 self.act(index)
             }
             Some(Call::Write(write)) => Some(Call::WriteAnswer(write.sent, self.store(write))),
-            Some(Call::WriteAnswer(_, None)) => Some(Call::Read),
             Some(Call::WriteAnswer(sent, Some((version, record)))) => {
                 player.version = Some(version);
                 let Some(sent) = sent else {

@@ -44,7 +44,7 @@ fn takes_a_record_that_it_has_seen_unchanged_for_the_lease_duration() {
     let mut me = candidate("me");
     me.saw(Some(held("you", 4)), start);
     me.saw(Some(held("you", 4)), start + SECOND * 14);
-    assert_eq!(me.next(start + LEASE - SECOND, wall(14)), Step::Wait(start + LEASE));
+    assert_eq!(me.next(start + SECOND * 14, wall(14)), Step::Wait(start + LEASE));
     let record = replaced(me.next(start + LEASE, wall(15)));
     assert_eq!(record, Record { acquired: Some(wall(15)), renewed: Some(wall(15)), transitions: 5, ..held("me", 0) });
 }
