@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::decide::{Because, MachineFacts};
+use crate::decide::{Because, MachineFacts, NamespaceFacts};
 use crate::domain::{GuardLabel, Provider, ProviderId, Reason, Server, ServerId, ServerStatus, StackitProviderId};
 
 use super::settle::server_of;
@@ -12,7 +12,7 @@ use super::{Action, ClassDetails, Kind, Listed, Moment, Plan, Region, Settings, 
 const LONGEST_VALUE: usize = 63;
 
 pub(super) fn plan(shoot: &Shoot<'_>, now: Moment, settings: &Settings, plan: &mut Plan) {
-    if shoot.facts.guard() != Some(GuardLabel::Closed) || shoot.facts.openstack_remains().next().is_some() {
+    if !is_asked(shoot.facts) {
         return;
     }
     for (name, machine) in &shoot.facts.machines {
@@ -29,6 +29,11 @@ pub(super) fn plan(shoot: &Shoot<'_>, now: Moment, settings: &Settings, plan: &m
             _ => {}
         }
     }
+}
+
+/// Whether labels are looked at: the guard is closed and nothing of OpenStack is left.
+pub(super) fn is_asked(facts: &NamespaceFacts) -> bool {
+    facts.guard() == Some(GuardLabel::Closed) && facts.openstack_remains().next().is_none()
 }
 
 /// A legacy Machine whose server carries a class label already is in danger.
@@ -83,6 +88,10 @@ fn label(
         if missing.is_empty() {
             in_place(shoot, name, machine, &region, id.server, settings, plan);
             return Ok(());
+        }
+        if shoot.seen.id(name) != Some(&*machine.provider_id) {
+            // What was seen in quarantine is another ID than the one that is persisted now.
+            return Err(Because::of(Reason::Quarantined));
         }
         if let Err(not_yet) = quarantine_is_over(shoot.seen, name, shoot.nodes, now, settings) {
             if let Some(left) = not_yet.left {
@@ -192,14 +201,15 @@ fn missing(wanted: &BTreeMap<Box<str>, Box<str>>, server: &Server) -> BTreeMap<B
 }
 
 /// A server that carries the label of the class and is no Machine of this namespace: the machine-controller-manager of another landscape
-/// would take ours for its orphans.
+/// would take ours for its orphans. One that has the name of a Machine without an ID is just being made.
 fn foreign_server(shoot: &Shoot<'_>, listed: &Listed, class: &str, settings: &Settings) -> Option<String> {
     let ours: BTreeSet<ServerId> = shoot.facts.machines.values().filter_map(server_of).collect();
+    let in_creation = |name: &str| shoot.facts.machines.get(name).is_some_and(|machine| machine.provider_id.is_empty());
     let key = class_key(settings);
     let foreign = listed.servers.values().find(|server| {
         server.labels.get(&*key).is_some_and(|value| &**value == class)
             && !ours.contains(&server.id)
-            && !shoot.facts.machines.contains_key(&server.name)
+            && !in_creation(&server.name)
             && server.status != ServerStatus::Deleting
     });
     foreign.map(|server| server.id.to_string())

@@ -3,8 +3,9 @@ use std::collections::BTreeMap;
 use crate::decide::{Because, NamespaceFacts, every_machine_is_done};
 use crate::domain::{GuardLabel, Reason};
 
+use super::label::is_asked;
 use super::worker::labels_in_place;
-use super::{Kind, Plan, Proof, Shoot, needs_arming};
+use super::{Kind, Ownership, Plan, Proof, Shoot, needs_arming, ownership};
 
 /// What the status of a MachineMigration shall say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,15 +96,15 @@ pub fn report(shoot: &Shoot<'_>, plan: &Plan) -> Report {
 
     match shoot.proof {
         _ if rolling_back => {}
-        Proof::Holds => {
+        Proof::Holds if closed => {
             say("Guarded", true, Reason::Guarded, "Every attempt on the guard was refused by its policies.".to_owned());
         }
         Proof::Fails(because) => say("Guarded", false, because.reason, sentence(because)),
-        Proof::Unasked if !closed => {
+        Proof::Unasked | Proof::Holds if !closed => {
             let because = first.clone().unwrap_or_else(|| Because::of(Reason::NoGuard));
             say("Guarded", false, because.reason, sentence(&because));
         }
-        Proof::Unasked => {}
+        Proof::Unasked | Proof::Holds => {}
     }
     if !migration.paused && !rolling_back && !migration.armed {
         let because = match (&first, needs_arming(facts)) {
@@ -201,7 +202,8 @@ fn labelled(facts: &NamespaceFacts, plan: &Plan, rewritten: bool) -> Option<bool
     if !rewritten || marked {
         return Some(false);
     }
-    if facts.migration.is_some_and(|migration| migration.paused) || facts.guard() != Some(GuardLabel::Closed) {
+    let paused = facts.migration.is_some_and(|migration| migration.paused);
+    if paused || ownership(facts) != Ok(Ownership::Ours) || !is_asked(facts) {
         return None;
     }
     labels_in_place(plan)

@@ -72,11 +72,16 @@ fn touch(shoot: &Shoot<'_>, settings: &Settings, plan: &mut Plan) {
             because
         } else if !settings.touch {
             Because::of(Reason::TouchOff)
-        } else if let Proof::Fails(because) = shoot.proof {
-            because.clone()
         } else {
-            plan.act(Action::Touch { machine: name.clone() });
-            Because::of(Reason::RewritePending)
+            match shoot.proof {
+                Proof::Fails(because) => because.clone(),
+                // The guard is probed first, in this pass.
+                Proof::Unasked => Because::of(Reason::RewritePending),
+                Proof::Holds => {
+                    plan.act(Action::Touch { machine: name.clone() });
+                    Because::of(Reason::RewritePending)
+                }
+            }
         };
         plan.wait(Kind::Machine, name, because);
     }

@@ -58,9 +58,11 @@ impl Seen {
     pub fn observe(&mut self, facts: &NamespaceFacts, restoring: bool, now: Moment) {
         self.observe_ids(facts, now);
         self.observe_pods(facts, now);
-        match facts.openstack_mcm_pod() {
-            Some(_) => (self.openstack_gone, self.machines_then) = (None, None),
-            None => drop(self.openstack_gone.get_or_insert(now)),
+        // While the template has OpenStack, a pod may come and go between two looks.
+        if facts.openstack_mcm_deployed() || facts.openstack_mcm_pod().is_some() {
+            (self.openstack_gone, self.machines_then) = (None, None);
+        } else {
+            self.openstack_gone.get_or_insert(now);
         }
         self.restoring = restoring.then(|| self.restoring.unwrap_or(now));
     }
@@ -100,7 +102,14 @@ impl Seen {
         self.ids.get(machine).map(|(_, since)| *since)
     }
 
-    /// Since when no OpenStack pod has been seen: the moment at which the last one was seen gone, or this leader began to look.
+    /// The STACKIT ID that the Machine was last seen with.
+    #[must_use]
+    pub fn id(&self, machine: &str) -> Option<&str> {
+        self.ids.get(machine).map(|(id, _)| &**id)
+    }
+
+    /// Since when neither an OpenStack pod nor a Deployment that makes one has been seen: the moment at which the last was seen gone,
+    /// or this leader began to look.
     #[must_use]
     pub fn openstack_gone(&self) -> Option<Moment> {
         self.openstack_gone

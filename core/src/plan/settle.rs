@@ -72,13 +72,16 @@ fn settle(
         plan.list(&region);
         return Err(Because::of(Reason::InFlight));
     };
-    let taken = servers_of_others(shoot.facts, name);
-    let mut named = listed.servers.values().filter(|server| &*server.name == name && !taken.contains(&server.id));
+    let mut named = listed.servers.values().filter(|server| &*server.name == name);
     let (first, second) = (named.next(), named.next());
     // By the moment that the LIST shows, so that an old one ends no wait.
     let waited = listed.at.saturating_sub(gone);
     let left = settings.inflight_timeout.saturating_sub(waited);
+    let others = servers_of_others(shoot.facts, name);
     match (first, second) {
+        (Some(server), _) if others.contains(&server.id) => {
+            Err(Because::about(Reason::InFlightUnresolved, "the server of its name is another Machine's"))
+        }
         (Some(_), Some(_)) => Err(Because::about(Reason::InFlightUnresolved, "several servers have its name")),
         (None, _) if left.is_zero() => {
             plan.act(Action::SettleNoServer { machine: name.into() });
