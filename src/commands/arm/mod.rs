@@ -23,6 +23,8 @@ use walk::Walk;
 
 pub(super) use flags::ArmFlags;
 
+/// Whom the fields belong to that are written here.
+const FIELD_MANAGER: &str = "mcm-migration-arm";
 /// How many shoots speak to the API server at the same time.
 const AT_ONCE: usize = 4;
 
@@ -42,7 +44,7 @@ async fn arm(flags: &ArmFlags, rule: NodesRule) -> Exit {
         Ok(config) => config,
         Err(error) => return fail(Exit::Usage, &error),
     };
-    let seed = match Seed::new(config) {
+    let seed = match Seed::new(config, FIELD_MANAGER) {
         Ok(seed) => seed,
         Err(error) => return fail(Exit::Usage, &ClusterError::from(error)),
     };

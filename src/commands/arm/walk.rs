@@ -13,6 +13,8 @@ use super::outcome::{Outcome, Verdict};
 use crate::seed::{Seed, Unproven, prove};
 use crate::world::openstack_mcm_pod;
 
+/// How often the guard is probed, each time over connections of its own.
+const PROBED: usize = 3;
 /// How often the shoot's pods are looked at while its Nodes are waited for.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
@@ -45,7 +47,9 @@ impl Walk {
         let _place = self.at_once.acquire().await;
         let facts = qualified(&self.seed, namespace).await?;
         if facts.guard() == Some(GuardLabel::Closed) {
-            prove(&self.seed, namespace, &facts, None).await.map_err(|open| Stop::Failed(open.reason, open.text))?;
+            prove(&self.seed, namespace, &facts, PROBED, None)
+                .await
+                .map_err(|open| Stop::Failed(open.reason, open.text))?;
         }
         if is_armed(&facts) {
             return Ok((Verdict::Done(Reason::AlreadyArmed), counts(&facts)));
@@ -74,7 +78,7 @@ impl Walk {
         let Closed { facts, labelled } = close(&self.seed, namespace).await?;
         // No OpenStack pod was there when the facts were read; that it is gone counts from here on.
         let gone_since = nodes.now();
-        if let Err(open) = prove(&self.seed, namespace, &facts, labelled).await {
+        if let Err(open) = prove(&self.seed, namespace, &facts, PROBED, labelled).await {
             return Err(self.disarm(namespace, open).await);
         }
         let needed = needs_arming(&facts);
@@ -131,7 +135,7 @@ impl Walk {
             if !needs_arming(&facts) {
                 return Ok((Verdict::Done(Reason::Guarded), counts(&facts)));
             }
-            if let Err(open) = prove(&self.seed, namespace, &facts, None).await {
+            if let Err(open) = prove(&self.seed, namespace, &facts, PROBED, None).await {
                 return Err(self.disarm(namespace, open).await);
             }
             let armed =
