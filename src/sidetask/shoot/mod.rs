@@ -8,7 +8,7 @@ mod pass;
 mod session;
 mod step;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,8 +41,8 @@ pub(super) struct Shoot<C: Cluster, P: Clouds, K, F, O> {
     session: Option<Session<P::Project>>,
     /// Whether this leader has proved the guard over several connections.
     proved: bool,
-    /// What has been told by Event and has not passed.
-    told: BTreeSet<(Kind, Box<str>, Reason)>,
+    /// What has been told by Event, and when it was last so.
+    told: BTreeMap<(Kind, Box<str>, Reason), Moment>,
     standing: Standing,
     lease_read: Option<Moment>,
     fingerprint: Option<u64>,
@@ -70,7 +70,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             backoff: Backoff::default(),
             session: None,
             proved: false,
-            told: BTreeSet::new(),
+            told: BTreeMap::new(),
             standing: Standing::default(),
             lease_read: None,
             fingerprint: None,

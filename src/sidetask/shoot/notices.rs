@@ -1,6 +1,7 @@
 //! Events about what needs a look.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use mcm_migration_core::domain::Reason;
 use mcm_migration_core::plan::{Kind, Plan, Wait};
@@ -11,20 +12,24 @@ use crate::sidetask::{Clock, Clouds, Cluster, Fence, Notice, Owners};
 
 /// Events of one pass at most; the rest is told at the next ones.
 const AT_ONCE: usize = 20;
+/// What has passed for this long is told again when it comes back: an Event lives for an hour.
+const AGAIN_AFTER: Duration = Duration::from_secs(3600);
 
 impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> {
-    /// Tells what is new, once each; what has passed may be told again.
+    /// Tells what is new, once each.
     pub(super) async fn tell(&mut self, plan: &Plan) {
-        let now: BTreeSet<_> = plan.waits.iter().filter(|wait| is_alarm(wait.because.reason)).map(key).collect();
-        self.told.retain(|told| now.contains(told));
+        let now = self.context.clock.now();
+        self.told.retain(|_, seen| now.saturating_sub(*seen) < AGAIN_AFTER);
         let mut left = AT_ONCE;
         for wait in plan.waits.iter().filter(|wait| is_alarm(wait.because.reason)) {
+            if let Some(seen) = self.told.get_mut(&key(wait)) {
+                *seen = now;
+                continue;
+            }
             if left == 0 || !self.context.fence.holds() {
                 break;
             }
-            if !self.told.insert(key(wait)) {
-                continue;
-            }
+            self.told.insert(key(wait), now);
             left -= 1;
             let (namespace, reason) = (&*self.namespace, wait.because.reason);
             let (name, why) = (&*wait.name, &*wait.because.subject);
