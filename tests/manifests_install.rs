@@ -3,8 +3,12 @@
 
 mod manifests;
 
-use manifests::{Cluster, OPENSTACK_ID, STACKIT_ID, folder, machine};
+use manifests::{Cluster, OPENSTACK_ID, STACKIT_ID, class, folder, machine};
 use serde_json::{Value, json};
+
+/// The webhook configurations, and the first words of their webhooks' names.
+const KINDS: [(&str, &[&str]); 2] =
+    [("validatingwebhookconfiguration", &["machineclass"]), ("mutatingwebhookconfiguration", &["machine", "worker"])];
 
 #[tokio::test]
 async fn every_overlay_can_be_applied_twice_without_a_change_or_a_warning() {
@@ -39,20 +43,22 @@ async fn applying_again_leaves_the_ca_bundle_alone() {
     let ways: [&[&str]; 2] = [&["apply", "-k", &overlay], &["apply", "--server-side", "-k", &overlay]];
     for way in ways {
         cluster.ok(way).await;
-        let ca = cluster.0.ca_pem().to_owned();
-        let bundle = json!({"webhooks": [
-            {"name": "machine.mcm-migration.stackit.cloud", "clientConfig": {"caBundle": base64(&ca)}},
-            {"name": "worker.mcm-migration.stackit.cloud", "clientConfig": {"caBundle": base64(&ca)}},
-        ]})
-        .to_string();
-        let write = ["patch", "mutatingwebhookconfiguration", "mcm-migration-webhook", "-p", &bundle];
-        cluster.ok(&write).await;
-        cluster.ok(way).await;
-        cluster.ok(way).await;
-        for webhook in webhooks(&cluster).await {
-            assert_eq!(webhook["clientConfig"]["caBundle"], base64(&ca), "after {way:?}: {}", webhook["name"]);
+        let ca = base64(cluster.0.ca_pem());
+        for (kind, webhooks) in KINDS {
+            let bundled = |name: &&str| json!({"name": format!("{name}.mcm-migration.stackit.cloud"), "clientConfig": {"caBundle": ca}});
+            let bundle = json!({"webhooks": webhooks.iter().map(bundled).collect::<Vec<_>>()}).to_string();
+            cluster.ok(&["patch", kind, "mcm-migration-webhook", "-p", &bundle]).await;
         }
-        cluster.ok(&["delete", "mutatingwebhookconfiguration", "mcm-migration-webhook"]).await;
+        cluster.ok(way).await;
+        cluster.ok(way).await;
+        for (kind, names) in KINDS {
+            let webhooks = webhooks(&cluster, kind).await;
+            assert_eq!(webhooks.len(), names.len());
+            for webhook in webhooks {
+                assert_eq!(webhook["clientConfig"]["caBundle"], ca, "after {way:?}: {}", webhook["name"]);
+            }
+            cluster.ok(&["delete", kind, "mcm-migration-webhook"]).await;
+        }
     }
 }
 
@@ -60,7 +66,7 @@ async fn applying_again_leaves_the_ca_bundle_alone() {
 async fn the_webhooks_fail_open_quickly_and_only_for_what_they_are_for() {
     let cluster = Cluster::bare().await;
     cluster.ok(&["apply", "-k", &folder("base")]).await;
-    let webhooks = webhooks(&cluster).await;
+    let webhooks = webhooks(&cluster, "mutatingwebhookconfiguration").await;
     assert_eq!(webhooks.len(), 2);
     for (webhook, name, resource, operations) in [
         (&webhooks[0], "machine", "machines", json!(["CREATE", "UPDATE"])),
@@ -79,6 +85,72 @@ async fn the_webhooks_fail_open_quickly_and_only_for_what_they_are_for() {
         assert_eq!(webhook["rules"][0]["operations"], operations);
         assert_eq!(webhook["rules"][0]["scope"], "Namespaced");
     }
+}
+
+#[tokio::test]
+async fn the_gate_forward_fails_closed_quickly_and_only_for_updates_of_classes() {
+    let cluster = Cluster::bare().await;
+    cluster.ok(&["apply", "-k", &folder("base")]).await;
+    let webhooks = webhooks(&cluster, "validatingwebhookconfiguration").await;
+    let [webhook] = &webhooks[..] else { panic!("{webhooks:?}") };
+    assert_eq!(webhook["name"], "machineclass.mcm-migration.stackit.cloud");
+    assert_eq!(webhook["failurePolicy"], "Fail");
+    assert_eq!(webhook["timeoutSeconds"], 2);
+    assert_eq!(webhook["sideEffects"], "None");
+    assert_eq!(webhook["matchPolicy"], "Equivalent");
+    assert_eq!(webhook["admissionReviewVersions"], json!(["v1"]));
+    assert_eq!(webhook["clientConfig"]["service"]["path"], "/validate/machineclass");
+    let rule = json!({
+        "apiGroups": ["machine.sapcloud.io"], "apiVersions": ["v1alpha1"],
+        "resources": ["machineclasses"], "operations": ["UPDATE"], "scope": "Namespaced",
+    });
+    assert_eq!(webhook["rules"], json!([rule]));
+
+    // Nobody answers here: only the turn of a class is refused.
+    cluster.namespace("classes", None).await;
+    for (name, provider) in
+        [("pool", "OpenStack"), ("spelled", "openstack"), ("switched", "stackit"), ("foreign", "aws")]
+    {
+        cluster.create(&class("classes", name, provider)).await.passed();
+    }
+    let turn = json!({"provider": "stackit"});
+    rig::until("a turn is refused", std::time::Duration::from_secs(30), || async {
+        let answer = cluster
+            .kubectl(
+                &[
+                    "-n",
+                    "classes",
+                    "patch",
+                    "machineclass",
+                    "pool",
+                    "--type=merge",
+                    "-p",
+                    &turn.to_string(),
+                    "--dry-run=server",
+                ],
+                None,
+            )
+            .await;
+        Ok((!answer.success && answer.stderr.contains("machineclass.mcm-migration.stackit.cloud")).then_some(()))
+    })
+    .await
+    .unwrap();
+    for name in ["pool", "spelled"] {
+        assert!(!cluster.patch("classes", &format!("machineclass/{name}"), &turn).await.success, "{name}");
+    }
+    let others = [
+        ("pool", json!({"providerSpec": {"region": "eu02"}})),
+        ("pool", json!({"metadata": {"finalizers": ["machine.sapcloud.io/machine-controller"]}})),
+        ("pool", json!({"provider": "aws"})),
+        ("spelled", json!({"provider": null})),
+        ("spelled", json!({"provider": "stackit"})),
+        ("switched", json!({"provider": "OpenStack"})),
+        ("foreign", json!({"provider": "stackit"})),
+    ];
+    for (name, patch) in others {
+        cluster.patch("classes", &format!("machineclass/{name}"), &patch).await.passed();
+    }
+    cluster.ok(&["-n", "classes", "delete", "machineclass", "switched", "foreign"]).await;
 }
 
 #[tokio::test]
@@ -144,7 +216,7 @@ async fn a_migrated_object_costs_no_call() {
 }
 
 #[tokio::test]
-async fn uninstalling_takes_the_webhook_configuration_away_first_and_blocks_no_namespace() {
+async fn uninstalling_takes_the_webhook_configurations_away_first_and_blocks_no_namespace() {
     let cluster = Cluster::guarded().await;
     let overlay = folder("overlays/gardener-seed");
     cluster.ok(&["apply", "-k", &overlay]).await;
@@ -155,8 +227,9 @@ async fn uninstalling_takes_the_webhook_configuration_away_first_and_blocks_no_n
         cluster.create(&held).await.passed();
     }
     let deleted = cluster.ok(&["delete", "-k", &overlay, "--wait=false"]).await;
-    let first = deleted.lines().next().unwrap();
-    assert!(first.contains("mutatingwebhookconfiguration"), "{first} goes before the webhook configuration");
+    for (line, (kind, _)) in deleted.lines().zip(KINDS) {
+        assert!(line.contains(kind), "{line} goes before the {kind}");
+    }
 
     // The shoot goes: Machines lose their finalizers, then the namespace can be finalized.
     cluster.ok(&["delete", "namespace", "shoot", "--wait=false"]).await;
@@ -178,8 +251,8 @@ fn assert_same(now: f64, expected: f64, what: &str) {
     assert!((now - expected).abs() < 0.5, "{what}: {now}, not {expected}");
 }
 
-async fn webhooks(cluster: &Cluster) -> Vec<Value> {
-    let configuration = cluster.json(&["get", "mutatingwebhookconfiguration", "mcm-migration-webhook"]).await;
+async fn webhooks(cluster: &Cluster, kind: &str) -> Vec<Value> {
+    let configuration = cluster.json(&["get", kind, "mcm-migration-webhook"]).await;
     configuration["webhooks"].as_array().unwrap().clone()
 }
 

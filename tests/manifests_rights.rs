@@ -76,7 +76,7 @@ async fn the_program_may_watch_what_it_decides_by_and_write_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn the_program_may_write_its_certificate_and_its_own_configuration_alone() {
+async fn the_program_may_write_its_certificate_and_its_own_configurations_alone() {
     let cluster = cluster().await;
     let own = "mcm-migration-system";
     for verb in ["get", "update"] {
@@ -86,13 +86,14 @@ async fn the_program_may_write_its_certificate_and_its_own_configuration_alone()
     }
     assert!(may(cluster, ACCOUNT, &["create", "secrets", "-n", own]).await);
     assert!(!may(cluster, ACCOUNT, &["create", "secrets", "-n", "default"]).await);
-    for verb in ["get", "patch"] {
-        let configuration = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
-        assert!(may(cluster, ACCOUNT, &[verb, &format!("{configuration}/mcm-migration-webhook")]).await, "{verb}");
-        assert!(!may(cluster, ACCOUNT, &[verb, &format!("{configuration}/other")]).await, "{verb}");
+    for kind in ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] {
+        let configuration = format!("{kind}.admissionregistration.k8s.io");
+        for verb in ["get", "patch"] {
+            assert!(may(cluster, ACCOUNT, &[verb, &format!("{configuration}/mcm-migration-webhook")]).await, "{verb}");
+            assert!(!may(cluster, ACCOUNT, &[verb, &format!("{configuration}/other")]).await, "{verb}");
+        }
+        assert!(!may(cluster, ACCOUNT, &["list", &configuration]).await, "{kind}");
     }
-    let everything = ["list", "mutatingwebhookconfigurations.admissionregistration.k8s.io"];
-    assert!(!may(cluster, ACCOUNT, &everything).await);
 }
 
 #[tokio::test]

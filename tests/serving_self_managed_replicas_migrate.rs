@@ -3,14 +3,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod gate_forward;
 mod support;
 
-use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
+use gate_forward::Switching;
+use k8s_openapi::api::admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use rig::forwarder::Forwarder;
 use rig::install;
-use rig::shoot::Shoot;
+use rig::shoot::{Provider, Shoot};
 use support::cluster::{SERVICE_ACCOUNT, installed, knows, replica};
 use support::{DEADLINE, repository};
 
@@ -36,12 +38,16 @@ async fn an_installation_without_a_certificate_migrates_and_applying_it_again_ch
     let secret = secrets.get("mcm-migration-webhook-tls").await.unwrap();
     let ca = secret.data.unwrap()["ca.crt"].0.clone();
     let configurations: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
+    let gates: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     let published = || async {
         let webhooks = configurations.get("mcm-migration-webhook").await?.webhooks.unwrap_or_default();
-        let held = webhooks.into_iter().map(|webhook| webhook.client_config.ca_bundle.unwrap_or_default().0);
-        Ok((held.collect::<Vec<_>>() == [ca.clone(), ca.clone()]).then_some(()))
+        let gate = gates.get("mcm-migration-webhook").await?.webhooks.unwrap_or_default();
+        let held = webhooks.into_iter().map(|webhook| webhook.client_config);
+        let held = held.chain(gate.into_iter().map(|webhook| webhook.client_config));
+        let held: Vec<_> = held.map(|config| config.ca_bundle.unwrap_or_default().0).collect();
+        Ok((held == [ca.clone(), ca.clone(), ca.clone()]).then_some(()))
     };
-    rig::until("the bundle is in both webhooks", DEADLINE, published).await.unwrap();
+    rig::until("the bundle is in all three webhooks", DEADLINE, published).await.unwrap();
 
     let shoot = Shoot::new("prod").legacy_machines(1);
     shoot.create(&server).await.unwrap();
@@ -58,6 +64,11 @@ async fn an_installation_without_a_certificate_migrates_and_applying_it_again_ch
         Ok(Some(()))
     };
     rig::until("the Machine is migrated", DEADLINE, touched).await.unwrap();
+
+    // The gate forward is answered too, and refuses what nobody could ask it while it had no bundle.
+    let switching = Switching::new(&server, "next", &[Provider::Stackit]).await;
+    switching.without_id("lost").await;
+    switching.refused_with("mcm-migration gate: ").await;
 
     install::apply_webhooks(&server, &repository(OVERLAY), &forwarder.url(), None).await.unwrap();
     assert_eq!(published().await.unwrap(), Some(()), "applying the manifests again took the bundle away");

@@ -53,7 +53,7 @@ fn each_thing_that_keeps_it_from_qualifying_has_its_own_reason_and_object() {
         (|f| f.mcm_deployment = Some(OPENSTACK), Reason::OpenstackMcmDeployed, ""),
         (
             |f| {
-                f.mcm_pods.insert("mcm-9".into(), McmPodFacts { containers: OPENSTACK, ended: false });
+                f.mcm_pods.insert("mcm-9".into(), McmPodFacts { containers: OPENSTACK, ..McmPodFacts::default() });
             },
             Reason::OpenstackMcmAlive,
             "mcm-9",
@@ -72,7 +72,8 @@ fn what_does_not_count_does_not_count() {
     // A pod that has ended runs nothing; a provider of somebody else deletes nothing of ours; no Deployment is none of OpenStack.
     for facts in [
         changed(|f| {
-            f.mcm_pods.insert("mcm-9".into(), McmPodFacts { containers: OPENSTACK, ended: true });
+            f.mcm_pods
+                .insert("mcm-9".into(), McmPodFacts { containers: OPENSTACK, ended: true, ..McmPodFacts::default() });
         }),
         changed(|f| {
             f.classes.insert("other".into(), Provider::Other);
@@ -188,7 +189,7 @@ proptest! {
         match which {
             0 => { facts.classes.insert("zz-unreferenced".into(), Provider::OpenStack); }
             1 => facts.mcm_deployment = Some(McmContainers { openstack: true, stackit: true }),
-            _ => { facts.mcm_pods.insert("zz-terminating".into(), McmPodFacts { containers: OPENSTACK, ended: false }); }
+            _ => { facts.mcm_pods.insert("zz-terminating".into(), McmPodFacts { containers: OPENSTACK, ..McmPodFacts::default() }); }
         }
         prop_assert!(qualifies_for_guard(&facts).is_err());
     }

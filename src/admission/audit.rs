@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mcm_migration_core::decide::{Decision, Outcome};
+use mcm_migration_core::decide::{Because, Decision, Outcome, Ruling, Verdict};
+use mcm_migration_core::domain::Reason;
 use mcm_migration_core::review::Request;
 
-use super::Path;
 use super::evaluate::namespace_of;
 use super::held::{HeldLog, Turn};
 use crate::VERSION;
@@ -15,14 +15,58 @@ const LONGEST: usize = 256;
 /// The facts of one decision: for the log, and for the API server's own audit log. Never an object's body.
 #[derive(Debug)]
 pub struct Record<'a> {
-    /// The path that was asked.
-    pub path: Path,
+    /// The plural of the resource that the path answers for.
+    pub resource: &'static str,
     /// What was asked.
     pub request: &'a Request<'a>,
     /// What was decided.
-    pub decision: &'a Decision,
+    pub decided: Decided<'a>,
     /// From the complete body to the decision.
     pub took: Duration,
+}
+
+/// What was decided, by the kind of path.
+#[derive(Debug, Clone, Copy)]
+pub enum Decided<'a> {
+    /// Whether and how the object is changed.
+    Change(&'a Decision),
+    /// Whether it is let in.
+    Entry(&'a Verdict),
+}
+
+impl<'a> Decided<'a> {
+    /// `changed`, `held` or `passed`; of a MachineClass `passed`, `waived` or `refused`.
+    #[must_use]
+    pub fn outcome(self) -> &'static str {
+        match self {
+            Self::Change(decision) => match decision.outcome {
+                Outcome::Changed => "changed",
+                Outcome::Held => "held",
+                Outcome::Passed => "passed",
+            },
+            Self::Entry(verdict) => match verdict.ruling {
+                Ruling::Passed => "passed",
+                Ruling::Waived => "waived",
+                Ruling::Refused => "refused",
+            },
+        }
+    }
+
+    /// Why.
+    #[must_use]
+    pub fn because(self) -> &'a Because {
+        match self {
+            Self::Change(decision) => &decision.because,
+            Self::Entry(verdict) => &verdict.because,
+        }
+    }
+
+    fn change(self) -> Option<&'a Decision> {
+        match self {
+            Self::Change(decision) => Some(decision),
+            Self::Entry(_) => None,
+        }
+    }
 }
 
 impl Record<'_> {
@@ -35,30 +79,21 @@ impl Record<'_> {
             .map_or_else(|| format!("{}*", metadata.generate_name.text()), str::to_owned)
     }
 
-    /// `changed`, `held` or `passed`.
-    #[must_use]
-    pub fn outcome(&self) -> &'static str {
-        match self.decision.outcome {
-            Outcome::Changed => "changed",
-            Outcome::Held => "held",
-            Outcome::Passed => "passed",
-        }
-    }
-
     /// The annotations of the API server's audit event. Keys have no `/`: the API server puts the webhook's name before them.
     #[must_use]
     pub fn annotations(&self) -> BTreeMap<&'static str, String> {
-        let decision = self.decision;
+        let because = self.decided.because();
         let mut annotations = BTreeMap::from([
-            ("decision", self.outcome().to_owned()),
-            ("reason", decision.because.reason.name().to_owned()),
+            ("decision", self.decided.outcome().to_owned()),
+            ("reason", because.reason.name().to_owned()),
             ("dry-run", self.request.dry_run.to_string()),
             ("duration-us", micros(self.took).to_string()),
             ("build", VERSION.to_owned()),
         ]);
-        if !decision.because.subject.is_empty() {
-            annotations.insert("subject", cut(&decision.because.subject).to_owned());
+        if !because.subject.is_empty() {
+            annotations.insert("subject", cut(&because.subject).to_owned());
         }
+        let Some(decision) = self.decided.change() else { return annotations };
         if let Some(id) = &decision.old_id {
             annotations.insert("old-id", cut(id).to_owned());
         }
@@ -72,35 +107,49 @@ impl Record<'_> {
     }
 
     fn patch_paths(&self) -> String {
-        self.decision.patch.paths().collect::<Vec<_>>().join(" ")
+        self.decided.change().map_or_else(String::new, |decision| decision.patch.paths().collect::<Vec<_>>().join(" "))
     }
 
-    /// Writes the record: what changed always, what was held at most once a minute for its namespace and reason, the rest only
-    /// at debug.
+    /// What changed is always said, and so is each class that turns; what was held or refused at most once a minute for its
+    /// namespace, resource and reason; the rest only at debug.
+    fn turn(&self, namespace: &str, held: &HeldLog) -> Turn {
+        let often = || held.turn(namespace, self.resource, self.decided.because().reason);
+        match self.decided {
+            Decided::Change(decision) => match decision.outcome {
+                Outcome::Changed => Turn::Speak { repeated: 0 },
+                Outcome::Held => often(),
+                Outcome::Passed => Turn::Silent,
+            },
+            Decided::Entry(verdict) => match (verdict.ruling, verdict.because.reason) {
+                (Ruling::Refused, _) => often(),
+                (Ruling::Waived, _) | (Ruling::Passed, Reason::MayFlip) => Turn::Speak { repeated: 0 },
+                (Ruling::Passed, _) => Turn::Silent,
+            },
+        }
+    }
+
+    /// Writes the record.
     pub(super) fn write(&self, held: &HeldLog) {
         let namespace = namespace_of(self.request);
-        let turn = match self.decision.outcome {
-            Outcome::Changed => Turn::Speak { repeated: 0 },
-            Outcome::Passed => Turn::Silent,
-            Outcome::Held => held.turn(namespace, self.decision.because.reason),
-        };
+        let turn = self.turn(namespace, held);
+        let (because, change) = (self.decided.because(), self.decided.change());
         // The fields are the same at both levels; tracing wants each level in a place of its own.
         macro_rules! say {
             ($level:ident, $repeated:expr) => {
                 tracing::$level!(
                     target: "audit",
                     uid = &*self.request.uid,
-                    resource = self.path.resource().1,
+                    resource = self.resource,
                     namespace,
                     name = self.name(),
                     operation = self.request.operation.name(),
                     user = &*self.request.user,
                     dry_run = self.request.dry_run,
-                    decision = self.outcome(),
-                    reason = self.decision.because.reason.name(),
-                    subject = cut(&self.decision.because.subject),
-                    old_id = self.decision.old_id.as_deref().map(cut),
-                    new_id = self.decision.new_id.map(|id| id.to_string()),
+                    decision = self.decided.outcome(),
+                    reason = because.reason.name(),
+                    subject = cut(&because.subject),
+                    old_id = change.and_then(|decision| decision.old_id.as_deref()).map(cut),
+                    new_id = change.and_then(|decision| decision.new_id).map(|id| id.to_string()),
                     patch_paths = self.patch_paths(),
                     repeated = $repeated,
                     duration_us = micros(self.took),

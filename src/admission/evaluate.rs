@@ -4,7 +4,7 @@ use mcm_migration_core::review::Request;
 
 use crate::world::World;
 
-/// What a path answers for.
+/// What a path that changes objects answers for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Path {
     /// `POST /mutate/machine`: `machines` of `machine.sapcloud.io`.
@@ -32,19 +32,18 @@ impl Path {
         }
     }
 
-    fn answers_for(self, request: &Request<'_>) -> bool {
-        let (group, resource) = self.resource();
-        request.resource.group == group
-            && request.resource.resource == resource
-            && request.resource.sub_resource.is_empty()
-    }
-
     fn decide(self, request: &Request<'_>, known: Known<'_>) -> Decision {
         match self {
             Self::Machine => decide_machine(request.operation, &request.object, known),
             Self::Worker => decide_worker(request.operation, &request.object, known),
         }
     }
+}
+
+/// Whether a request is about objects of this group and plural, and not about a subresource of theirs.
+#[must_use]
+pub(super) fn is_about(request: &Request<'_>, (group, resource): (&str, &str)) -> bool {
+    request.resource.group == group && request.resource.resource == resource && request.resource.sub_resource.is_empty()
 }
 
 /// The namespace of a request; the object's own where an old API server leaves the request's empty.
@@ -56,7 +55,7 @@ pub(super) fn namespace_of<'r>(request: &'r Request<'_>) -> &'r str {
 /// Decides on one request by what is known now. With `dry_run` the program may not change anything.
 #[must_use]
 pub fn evaluate(path: Path, request: &Request<'_>, world: &World, dry_run: bool) -> Decision {
-    if !path.answers_for(request) {
+    if !is_about(request, path.resource()) {
         return Decision::passed(Because::about(Reason::NotOurObject, &*request.resource.resource));
     }
     let decision = world.consult(namespace_of(request), |known| path.decide(request, known));

@@ -4,17 +4,20 @@ use std::time::{Duration, Instant};
 
 use mcm_migration_core::domain::Reason;
 
-/// How long one namespace and reason are silent after they spoke.
+/// How long one namespace, resource and reason are silent after they spoke.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// How many namespaces and reasons are remembered: four reasons for each of 250 shoots, and some room.
+/// How many of them are remembered: four for each of 250 shoots, and some room.
 const REMEMBERED: usize = 2048;
 
-/// Who may speak: a legacy Machine that is held as it is is written again by its controllers, each time with the same reason.
+/// Who may speak: what is held as it is, or refused, is written again by its controllers, each time with the same reason.
 #[derive(Debug, Default)]
 pub(super) struct HeldLog {
-    spoken: Mutex<HashMap<(Box<str>, Reason), Spoken>>,
+    spoken: Mutex<HashMap<Topic, Spoken>>,
 }
+
+/// Namespace, resource and reason.
+type Topic = (Box<str>, &'static str, Reason);
 
 #[derive(Debug)]
 struct Spoken {
@@ -22,7 +25,7 @@ struct Spoken {
     repeated: u64,
 }
 
-/// Whether a held write is logged.
+/// Whether a held or refused write is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Yes, for itself and for as many before it that were silent.
@@ -32,14 +35,14 @@ pub(super) enum Turn {
 }
 
 impl HeldLog {
-    pub(super) fn turn(&self, namespace: &str, reason: Reason) -> Turn {
-        self.turn_at(namespace, reason, Instant::now())
+    pub(super) fn turn(&self, namespace: &str, resource: &'static str, reason: Reason) -> Turn {
+        self.turn_at(namespace, resource, reason, Instant::now())
     }
 
-    fn turn_at(&self, namespace: &str, reason: Reason, now: Instant) -> Turn {
+    fn turn_at(&self, namespace: &str, resource: &'static str, reason: Reason, now: Instant) -> Turn {
         // The map holds counters only; one that a panic left half written is still a map of counters.
         let mut spoken = self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (Box::from(namespace), reason);
+        let key = (Box::from(namespace), resource, reason);
         if let Some(last) = spoken.get_mut(&key) {
             if now.saturating_duration_since(last.at) < SILENCE {
                 last.repeated += 1;
@@ -68,11 +71,15 @@ mod tests {
     fn speaks_once_a_minute_and_counts_the_rest() {
         let log = HeldLog::default();
         let start = Instant::now();
-        assert_eq!(log.turn_at("a", Reason::NoGuard, start), Turn::Speak { repeated: 0 });
-        assert_eq!(log.turn_at("a", Reason::NoGuard, start + Duration::from_secs(59)), Turn::Silent);
-        assert_eq!(log.turn_at("a", Reason::Paused, start), Turn::Speak { repeated: 0 });
-        assert_eq!(log.turn_at("b", Reason::NoGuard, start), Turn::Speak { repeated: 0 });
-        assert_eq!(log.turn_at("a", Reason::NoGuard, start + Duration::from_secs(60)), Turn::Speak { repeated: 1 });
+        assert_eq!(log.turn_at("a", "machines", Reason::NoGuard, start), Turn::Speak { repeated: 0 });
+        assert_eq!(log.turn_at("a", "machines", Reason::NoGuard, start + Duration::from_secs(59)), Turn::Silent);
+        assert_eq!(log.turn_at("a", "machines", Reason::Paused, start), Turn::Speak { repeated: 0 });
+        assert_eq!(log.turn_at("a", "machineclasses", Reason::NoGuard, start), Turn::Speak { repeated: 0 });
+        assert_eq!(log.turn_at("b", "machines", Reason::NoGuard, start), Turn::Speak { repeated: 0 });
+        assert_eq!(
+            log.turn_at("a", "machines", Reason::NoGuard, start + Duration::from_secs(60)),
+            Turn::Speak { repeated: 1 }
+        );
     }
 
     #[test]
@@ -80,7 +87,7 @@ mod tests {
         let log = HeldLog::default();
         let start = Instant::now();
         for i in 0..2 * REMEMBERED {
-            assert_eq!(log.turn_at(&i.to_string(), Reason::NoGuard, start), Turn::Speak { repeated: 0 });
+            assert_eq!(log.turn_at(&i.to_string(), "machines", Reason::NoGuard, start), Turn::Speak { repeated: 0 });
         }
         assert_eq!(log.spoken.lock().map(|spoken| spoken.len()).ok(), Some(REMEMBERED));
     }

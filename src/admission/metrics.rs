@@ -68,13 +68,13 @@ impl AdmissionMetrics {
     }
 
     pub(super) fn decided(&self, record: &Record<'_>) {
-        let resource = record.path.resource().1;
+        let resource = record.resource;
         self.decisions
             .get_or_create(&DecisionLabels {
                 resource,
                 operation: record.request.operation.name(),
-                decision: record.outcome(),
-                reason: record.decision.because.reason.name(),
+                decision: record.decided.outcome(),
+                reason: record.decided.because().reason.name(),
             })
             .inc();
         self.duration.get_or_create(&PathLabels { resource }).observe(Duration::as_secs_f64(&record.took));

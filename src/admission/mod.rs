@@ -4,13 +4,15 @@ mod answer;
 mod audit;
 mod evaluate;
 mod held;
+mod judge;
 mod metrics;
 mod routes;
 mod verify;
 mod warning;
 
 pub use answer::Answer;
-pub use audit::Record;
+pub use audit::{Decided, Record};
 pub use evaluate::{Path, evaluate};
+pub use judge::{GATE_FORWARD, judge};
 pub use metrics::AdmissionMetrics;
-pub use routes::{Admission, BODY_LIMIT, router};
+pub use routes::{Admission, BODY_LIMIT, Switches, router};

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,11 +9,12 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use mcm_migration_core::review;
+use mcm_migration_core::review::{self, Request};
 
-use super::audit::Record;
+use super::audit::{Decided, Record};
 use super::held::HeldLog;
-use super::{AdmissionMetrics, Answer, Path, evaluate, verify, warning};
+use super::judge::{MACHINE_CLASSES, refusal};
+use super::{AdmissionMetrics, Answer, GATE_FORWARD, Path, evaluate, judge, verify, warning};
 use crate::world::World;
 
 /// The largest body, in bytes: two objects of 3 MiB, the most that an API server takes, and the envelope.
@@ -23,51 +25,98 @@ pub const BODY_LIMIT: usize = 7 * 1024 * 1024;
 pub struct Admission {
     world: Arc<World>,
     metrics: AdmissionMetrics,
-    dry_run: bool,
+    switches: Switches,
     held: HeldLog,
 }
 
+/// What the program was told at its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switches {
+    /// No answer carries a patch, and none refuses.
+    pub dry_run: bool,
+    /// This replica may run the side task; a refusal says so where it may not.
+    pub side_task: bool,
+}
+
 impl Admission {
-    /// Answers by what `world` knows. With `dry_run` no answer carries a patch.
+    /// Answers by what `world` knows.
     #[must_use]
-    pub fn new(world: Arc<World>, metrics: AdmissionMetrics, dry_run: bool) -> Self {
-        Self { world, metrics, dry_run, held: HeldLog::default() }
+    pub fn new(world: Arc<World>, metrics: AdmissionMetrics, switches: Switches) -> Self {
+        Self { world, metrics, switches, held: HeldLog::default() }
     }
 
     /// The HTTP answer to one body.
-    fn answer(&self, path: Path, body: &[u8]) -> Response {
+    fn answer(&self, route: Route, body: &[u8]) -> Response {
         let start = Instant::now();
         let request = match review::parse(body) {
             Ok(request) => request,
             Err(error) => {
                 self.metrics.refused("not-a-review");
-                tracing::info!(target: "audit", path = path.route(), error = %error, "refused");
+                tracing::info!(target: "audit", path = route.path(), error = %error, "refused");
                 return plain(StatusCode::BAD_REQUEST, error.to_string());
             }
         };
-        let decision = evaluate(path, &request, &self.world, self.dry_run);
+        match route {
+            Route::Mutate(path) => self.mutate(path, &request, body, start),
+            Route::GateForward => self.let_through(&request, start),
+        }
+    }
+
+    fn mutate(&self, path: Path, request: &Request<'_>, body: &[u8], start: Instant) -> Response {
+        let decision = evaluate(path, request, &self.world, self.switches.dry_run);
         debug_assert!(verify::applies(body, &decision), "the patch must apply to the object received");
-        let record = Record { path, request: &request, decision: &decision, took: start.elapsed() };
+        let decided = Decided::Change(&decision);
+        let annotations = self.record(&Record { resource: path.resource().1, request, decided, took: start.elapsed() });
+        let warnings = warning::not_migrated(request, &decision);
+        axum::Json(Answer::allow(&request.uid, &decision.patch, warnings, annotations)).into_response()
+    }
+
+    fn let_through(&self, request: &Request<'_>, start: Instant) -> Response {
+        let verdict = judge(request, &self.world, self.switches.dry_run);
+        let decided = Decided::Entry(&verdict);
+        let resource = MACHINE_CLASSES.1;
+        let annotations = self.record(&Record { resource, request, decided, took: start.elapsed() });
+        let refusal = refusal(request, &verdict, self.switches.side_task);
+        axum::Json(Answer::judge(&request.uid, refusal, warning::waived(&verdict), annotations)).into_response()
+    }
+
+    fn record(&self, record: &Record<'_>) -> BTreeMap<&'static str, String> {
         record.write(&self.held);
-        self.metrics.decided(&record);
-        let warnings = warning::warnings(&request, &decision);
-        axum::Json(Answer::allow(&request.uid, &decision.patch, warnings, record.annotations())).into_response()
+        self.metrics.decided(record);
+        record.annotations()
     }
 }
 
-/// The routes `POST /mutate/machine` and `POST /mutate/worker`.
+#[derive(Debug, Clone, Copy)]
+enum Route {
+    Mutate(Path),
+    GateForward,
+}
+
+impl Route {
+    const ALL: [Self; 3] = [Self::Mutate(Path::Machine), Self::Mutate(Path::Worker), Self::GateForward];
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::Mutate(path) => path.route(),
+            Self::GateForward => GATE_FORWARD,
+        }
+    }
+}
+
+/// The routes `POST /mutate/machine`, `POST /mutate/worker` and `POST /validate/machineclass`.
 pub fn router(admission: Arc<Admission>) -> Router {
-    [Path::Machine, Path::Worker]
+    Route::ALL
         .into_iter()
-        .fold(Router::new(), |router, path| {
+        .fold(Router::new(), |router, route| {
             router.route(
-                path.route(),
+                route.path(),
                 post(
                     move |State(admission): State<Arc<Admission>>,
                           headers: HeaderMap,
                           body: Result<Bytes, BytesRejection>| async move {
                         match read(&headers, body) {
-                            Ok(body) => admission.answer(path, &body),
+                            Ok(body) => admission.answer(route, &body),
                             Err((status, why, message)) => {
                                 admission.metrics.refused(why);
                                 plain(status, message)

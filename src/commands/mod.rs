@@ -6,6 +6,7 @@ mod cluster;
 mod duration;
 mod exit;
 mod logging;
+mod nodes;
 mod review;
 mod serve;
 

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use kube::api::ListParams;
+use kube::api::{GetParams, ListParams};
 use kube::core::Request;
 use serde::Deserialize;
 use serde::de::DeserializeSeed;
@@ -61,8 +61,8 @@ pub(super) enum Which<'a> {
 
 /// All objects of a resource, as they were at one moment.
 #[derive(Debug)]
-pub(super) struct Listed {
-    pub(super) objects: Vec<Seen>,
+pub(super) struct Listed<T = Seen> {
+    pub(super) objects: Vec<T>,
     /// What a watch goes on from.
     pub(super) version: String,
     /// No later than that moment.
@@ -86,6 +86,16 @@ struct PageMetadata {
 
 /// Lists the objects of a resource, page by page, from no cache.
 pub(super) async fn list(client: &Client, resource: Resource, which: Which<'_>) -> Result<Listed, WorldError> {
+    list_as(client, resource, which, |object| read(resource, object)).await
+}
+
+/// As [`list`], with another view of each object.
+pub(super) async fn list_as<T>(
+    client: &Client,
+    resource: Resource,
+    which: Which<'_>,
+    view: impl Fn(&RawValue) -> Result<T, WorldError>,
+) -> Result<Listed<T>, WorldError> {
     let (namespace, name) = match which {
         Which::Of(name) if resource.is_cluster_scoped() => (None, Some(format!("metadata.name={name}"))),
         Which::Of(namespace) => (Some(namespace), None),
@@ -107,7 +117,7 @@ pub(super) async fn list(client: &Client, resource: Resource, which: Which<'_>) 
         let page: Page<'_> =
             serde_json::from_str(&text).map_err(|error| unreadable(resource, "the list".to_owned(), &error))?;
         for item in page.items.unwrap_or_default() {
-            listed.objects.push(read(resource, item)?);
+            listed.objects.push(view(item)?);
         }
         listed.version = page.metadata.resource_version.unwrap_or_default();
         params.continue_token = page.metadata.r#continue.filter(|token| !token.is_empty());
@@ -117,26 +127,47 @@ pub(super) async fn list(client: &Client, resource: Resource, which: Which<'_>) 
     }
 }
 
+/// Gets one object as text, from no cache; none when it, or its kind, does not exist.
+pub(super) async fn get(
+    client: &Client,
+    resource: Resource,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<String>, WorldError> {
+    let request = Request::new(resource.url((!resource.is_cluster_scoped()).then_some(namespace)));
+    let got = within_deadline("get", resource, async {
+        client.request_text(request.get(name, &GetParams::default()).map_err(kube::Error::BuildRequest)?).await
+    })
+    .await;
+    match got {
+        Err(error) if error.code() == 404 => Ok(None),
+        got => got.map(Some),
+    }
+}
+
 /// Reads one object.
 pub(super) fn read(resource: Resource, object: &RawValue) -> Result<Seen, WorldError> {
-    ObjectOf(resource).deserialize(&mut serde_json::Deserializer::from_str(object.get())).map_err(|error| {
-        #[derive(Deserialize)]
-        struct Named {
-            metadata: Name,
-        }
-        #[derive(Deserialize)]
-        struct Name {
-            name: String,
-            #[serde(default)]
-            namespace: String,
-        }
-        let what = match serde_json::from_str(object.get()) {
-            Ok(Named { metadata: Name { name, namespace } }) if namespace.is_empty() => name,
-            Ok(Named { metadata: Name { name, namespace } }) => format!("{namespace}/{name}"),
-            Err(_) => "an object without a name".to_owned(),
-        };
-        unreadable(resource, what, &error)
-    })
+    let read = ObjectOf(resource).deserialize(&mut serde_json::Deserializer::from_str(object.get()));
+    read.map_err(|error| unreadable(resource, name_of(object), &error))
+}
+
+/// What an object that cannot be read is called.
+pub(super) fn name_of(object: &RawValue) -> String {
+    #[derive(Deserialize)]
+    struct Named {
+        metadata: Name,
+    }
+    #[derive(Deserialize)]
+    struct Name {
+        name: String,
+        #[serde(default)]
+        namespace: String,
+    }
+    match serde_json::from_str(object.get()) {
+        Ok(Named { metadata: Name { name, namespace } }) if namespace.is_empty() => name,
+        Ok(Named { metadata: Name { name, namespace } }) => format!("{namespace}/{name}"),
+        Err(_) => "an object without a name".to_owned(),
+    }
 }
 
 /// The error's own words quote the value that was not expected, which can be a secret; so they are left out.

@@ -6,7 +6,7 @@ pub enum WorldError {
     /// The API server answered with an error.
     #[error("the API server refuses to {verb} {resource}: {message} (HTTP {code}); {}", what_to_do(*code))]
     Refused {
-        /// `list` or `watch`.
+        /// `get`, `list` or `watch`.
         verb: &'static str,
         /// What.
         resource: Resource,
@@ -20,7 +20,7 @@ pub enum WorldError {
         "cannot {verb} {resource}: {message}; check that the API server is there and that the credentials are right, it is tried again"
     )]
     Unreachable {
-        /// `list` or `watch`.
+        /// `get`, `list` or `watch`.
         verb: &'static str,
         /// What.
         resource: Resource,
@@ -32,7 +32,7 @@ pub enum WorldError {
         "the API server says nothing to {verb} {resource} within {seconds} s; look for what holds its connections up, it is tried again"
     )]
     Silent {
-        /// `list` or `watch`.
+        /// `get`, `list` or `watch`.
         verb: &'static str,
         /// What.
         resource: Resource,
@@ -56,7 +56,7 @@ pub enum WorldError {
 
 impl WorldError {
     /// The HTTP status of a refusal; 0 where there was none.
-    pub(super) fn code(&self) -> u16 {
+    pub(crate) fn code(&self) -> u16 {
         if let Self::Refused { code, .. } = self { *code } else { 0 }
     }
 }

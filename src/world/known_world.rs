@@ -66,6 +66,17 @@ impl World {
         (inner.namespaces.values().map(legacy).sum(), inner.namespaces.len())
     }
 
+    /// The namespaces that have a Worker, in order. Also when what is known is too old: none is forgotten for that.
+    #[must_use]
+    pub fn shoots(&self) -> Vec<Box<str>> {
+        let inner = self.read();
+        let with_worker = inner.namespaces.iter().filter(|(_, facts)| !facts.workers.is_empty());
+        let mut namespaces: Vec<Box<str>> = with_worker.map(|(namespace, _)| namespace.clone()).collect();
+        drop(inner);
+        namespaces.sort_unstable();
+        namespaces
+    }
+
     /// Whether every watch has been filled once. It may be stale by now.
     #[must_use]
     pub fn is_filled(&self) -> bool {

@@ -94,7 +94,7 @@ impl Resource {
     }
 
     /// Whether its objects are in no namespace. They belong to the facts of the namespace of their own name.
-    pub(super) fn is_cluster_scoped(self) -> bool {
+    pub(crate) fn is_cluster_scoped(self) -> bool {
         matches!(self, Self::Namespaces | Self::Clusters)
     }
 
@@ -105,7 +105,7 @@ impl Resource {
     }
 
     /// The path of all its objects, or of those in one namespace.
-    pub(super) fn url(self, namespace: Option<&str>) -> String {
+    pub(crate) fn url(self, namespace: Option<&str>) -> String {
         let version = self.api_version();
         let root = if version.contains('/') { "apis" } else { "api" };
         match namespace {

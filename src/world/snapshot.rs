@@ -1,10 +1,17 @@
 //! What the API server says of one namespace right now, past every cache.
 
-use futures::future::try_join_all;
-use kube::Client;
-use mcm_migration_core::decide::NamespaceFacts;
+use std::collections::BTreeMap;
 
-use super::call::{Which, list};
+use futures::future::{try_join, try_join_all};
+use kube::Client;
+use mcm_migration_core::decide::{MachineFacts, NamespaceFacts};
+use mcm_migration_core::plan::ClassDetails;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::call::{self, Which, list, list_as, name_of, unreadable};
+use super::fact::Fact;
 use super::reduce::Seen;
 use super::{Resource, WorldError};
 
@@ -15,6 +22,60 @@ use super::{Resource, WorldError};
 /// The first resource that could not be read.
 pub async fn snapshot(client: &Client, namespace: &str) -> Result<NamespaceFacts, WorldError> {
     read(client, namespace, Resource::ALL.into_iter().filter(|resource| *resource != Resource::Secrets)).await
+}
+
+/// As [`snapshot`], with the project of the Secret and, from the same list as their providers, the details of the MachineClasses.
+///
+/// # Errors
+/// The first resource that could not be read.
+pub(crate) async fn detailed_snapshot(
+    client: &Client,
+    namespace: &str,
+) -> Result<(NamespaceFacts, BTreeMap<Box<str>, ClassDetails>), WorldError> {
+    let others = Resource::ALL.into_iter().filter(|resource| *resource != Resource::MachineClasses);
+    let (mut facts, classes) = try_join(read(client, namespace, others), classes(client, namespace)).await?;
+    facts.classes = classes.iter().map(|(name, class)| (name.clone(), class.provider)).collect();
+    Ok((facts, classes))
+}
+
+/// What ownership is decided by: Namespace, MachineMigration, Workers, Cluster.
+///
+/// # Errors
+/// The first resource that could not be read.
+pub(crate) async fn owner(client: &Client, namespace: &str) -> Result<NamespaceFacts, WorldError> {
+    let resources = [Resource::Namespaces, Resource::MachineMigrations, Resource::Workers, Resource::Clusters];
+    read(client, namespace, resources).await
+}
+
+/// A Machine and its `resourceVersion`; none when it does not exist.
+///
+/// # Errors
+/// When it could not be read.
+pub(crate) async fn machine(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<(MachineFacts, String)>, WorldError> {
+    let text = call::get(client, Resource::Machines, namespace, name).await?;
+    text.map(|text| machine_of(&text)).transpose()
+}
+
+/// A Machine and its `resourceVersion`, from its text.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn machine_of(text: &str) -> Result<(MachineFacts, String), WorldError> {
+    let resource = Resource::Machines;
+    let object: &RawValue =
+        serde_json::from_str(text).map_err(|error| unreadable(resource, "an answer".to_owned(), &error))?;
+    let seen = call::read(resource, object)?;
+    match seen.fact {
+        Some(Fact::Machine(facts)) => Ok((facts, seen.version.into())),
+        _ => {
+            let message = "it is no Machine".to_owned();
+            Err(WorldError::Unreadable { resource, what: seen.name.into(), message })
+        }
+    }
 }
 
 /// A pod of the machine-controller-manager in `namespace` that has not ended and has a container of the OpenStack provider.
@@ -61,4 +122,25 @@ async fn objects(client: &Client, resource: Resource, namespace: &str) -> Result
         Err(error) if error.code() == 404 && resource == Resource::MachineMigrations => Ok(Vec::new()),
         Err(error) => Err(error),
     }
+}
+
+async fn classes(client: &Client, namespace: &str) -> Result<BTreeMap<Box<str>, ClassDetails>, WorldError> {
+    let listed = list_as(client, Resource::MachineClasses, Which::Of(namespace), class).await?;
+    Ok(listed.objects.into_iter().collect())
+}
+
+/// Name and details of a MachineClass.
+fn class(object: &RawValue) -> Result<(Box<str>, ClassDetails), WorldError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct View {
+        #[serde(default)]
+        provider: Option<String>,
+        #[serde(default)]
+        provider_spec: Value,
+    }
+    let seen = call::read(Resource::MachineClasses, object)?;
+    let view: View = serde_json::from_str(object.get())
+        .map_err(|error| unreadable(Resource::MachineClasses, name_of(object), &error))?;
+    Ok((seen.name, ClassDetails::of(&view.provider.unwrap_or_default(), view.provider_spec)))
 }

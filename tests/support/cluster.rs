@@ -34,10 +34,10 @@ pub fn certificates() -> tempfile::TempDir {
     tls
 }
 
-/// Starts one replica. `more` comes after the flags that every replica has.
+/// Starts one replica that only answers: these tests write to the Machines themselves. `more` comes after the flags that every replica has.
 pub fn replica(kubeconfig: &std::path::Path, more: &[&str]) -> Product {
     let mut args = vec!["serve", "--kubeconfig", kubeconfig.to_str().unwrap()];
-    args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
+    args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--side-task=false"]);
     args.extend(more);
     Product::start(binary(), &args, &[]).unwrap()
 }

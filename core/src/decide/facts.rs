@@ -8,7 +8,7 @@ use super::Because;
 ///
 /// Names are the keys; everything else of the objects is forgotten on arrival. Of the `cloudprovider` Secret only the
 /// project is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct NamespaceFacts {
     /// The Namespace itself, when it exists.
     pub namespace: Option<NamespaceLabels>,
@@ -33,7 +33,7 @@ pub struct NamespaceFacts {
 }
 
 /// The Namespace.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct NamespaceLabels {
     /// The label `mcm-migration.stackit.cloud/guard`.
     pub guard: Option<GuardLabel>,
@@ -42,7 +42,7 @@ pub struct NamespaceLabels {
 }
 
 /// A `MachineMigration`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct MigrationFacts {
     /// `spec.paused`
     pub paused: bool,
@@ -54,7 +54,7 @@ pub struct MigrationFacts {
 
 /// A Machine.
 #[allow(clippy::struct_excessive_bools, reason = "each is one annotation or stamp of its own; they combine freely")]
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct MachineFacts {
     /// `spec.providerID`; empty when it has none.
     pub provider_id: Box<str>,
@@ -78,11 +78,23 @@ impl MachineFacts {
     pub fn is_legacy(&self) -> bool {
         ProviderId::of(&self.provider_id).is_legacy()
     }
+
+    /// Whether it has no provider ID and nobody has said yet that it has no server.
+    #[must_use]
+    pub fn is_unsettled(&self) -> bool {
+        self.provider_id.is_empty() && !self.settled
+    }
 }
 
 /// A pod of the machine-controller-manager.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct McmPodFacts {
+    /// `metadata.uid`: a pod that was deleted and made again under its name is another one.
+    pub uid: Box<str>,
+    /// `spec.nodeName`; empty while it has none.
+    pub node: Box<str>,
+    /// How often the containers of a provider have been restarted, all of them together.
+    pub restarts: u32,
     /// Its containers.
     pub containers: McmContainers,
     /// Its phase is Succeeded or Failed: nothing runs in it any more. A terminating pod is not ended.
@@ -90,7 +102,7 @@ pub struct McmPodFacts {
 }
 
 /// A Worker.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct WorkerFacts {
     /// `spec.type` is `stackit`.
     pub is_stackit: bool,
@@ -107,7 +119,7 @@ pub struct WorkerFacts {
 }
 
 /// A `lastOperation` of a Worker or a Shoot; empty strings where there is none.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct LastOperationFacts {
     /// `type`: `Create`, `Reconcile`, `Delete`, `Migrate`, `Restore`.
     pub type_: Box<str>,
@@ -116,7 +128,7 @@ pub struct LastOperationFacts {
 }
 
 /// A Cluster: whose the shoot is. Empty strings where a member is absent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct ClusterFacts {
     /// `spec.seed.metadata.name`
     pub seed: Box<str>,

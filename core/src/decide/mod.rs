@@ -5,7 +5,9 @@ mod facts;
 mod gate;
 mod known;
 mod machine;
+mod machine_class;
 mod patch;
+mod verdict;
 mod worker;
 
 pub use decision::{Because, Decision, Outcome};
@@ -16,5 +18,7 @@ pub use facts::{
 pub use gate::open_for_rewrite;
 pub use known::Known;
 pub use machine::decide_machine;
+pub use machine_class::{decide_machine_class, open_for_flip};
 pub use patch::{Operation, Patch, Value};
-pub use worker::decide_worker;
+pub use verdict::{Ruling, Verdict};
+pub use worker::{decide_worker, every_machine_is_done};

@@ -54,7 +54,10 @@ fn no_migration_of_the_control_plane(object: &Object<'_>) -> Result<(), Reason> 
 }
 
 /// Whether a namespace has nothing left to migrate. Zero Machines are done.
-fn every_machine_is_done(facts: &NamespaceFacts) -> Result<(), Because> {
+///
+/// # Errors
+/// What is left.
+pub fn every_machine_is_done(facts: &NamespaceFacts) -> Result<(), Because> {
     if facts.guard() == Some(GuardLabel::RollingBack) {
         return Err(Because::of(Reason::RollingBack));
     }
@@ -80,7 +83,8 @@ fn every_machine_is_done(facts: &NamespaceFacts) -> Result<(), Because> {
         if machine.is_legacy() {
             return Err(Because::about(Reason::MachinesLegacy, &**name));
         }
-        if machine.marked {
+        // An operator, or the side task after its grace, has said that this one no longer holds up the Worker.
+        if machine.marked && !machine.exception {
             return Err(Because::about(Reason::MachinesMarked, &**name));
         }
         if machine.migrated && machine.provider_id.is_empty() {

@@ -1,5 +1,5 @@
 /// Which provider containers a pod or a pod template of the machine-controller-manager has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct McmContainers {
     /// A container that acts on OpenStack.
     pub openstack: bool,

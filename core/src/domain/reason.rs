@@ -81,6 +81,9 @@ reasons! {
     Paused, "paused",
         "The MachineMigration has `spec.paused: true`.",
         "Lift the pause when the cause is gone; until then deletion, roll-out and hibernation of legacy Machines hang.";
+    NotPaused, "not-paused",
+        "The MachineMigration is not paused.",
+        "Nothing.";
     ClassUnknown, "class-unknown",
         "The Machine names no MachineClass, or one that does not exist in the namespace.",
         "See whether the MachineClass was deleted; the worker controller writes it again at its next reconcile.";
@@ -165,12 +168,117 @@ reasons! {
     GuardUnproven, "guard-unproven",
         "The guard's probe was answered by something else than the guard's policies, so nothing is proved.",
         "Read the answer that is named with it; another policy, a schema or a webhook without dry run stands before the guard.";
+    InFlight, "in-flight",
+        "A Machine had no provider ID at the switch; whether a server of its name exists is being found out while its class is still `OpenStack`.",
+        "Wait; the switch of the classes goes on by itself once each such Machine is settled.";
+    InFlightUnresolved, "in-flight-unresolved",
+        "A Machine without a provider ID cannot be settled: several servers have its name, its server stays in creation, the cloud refuses to answer, or its class is switched already.",
+        "Find the Machine's server; write the provider ID by hand, or the annotation `mcm-migration.stackit.cloud/settled: no-server` when there is none.";
+    Settled, "settled",
+        "A Machine without a provider ID got the ID of its server, or was let go because no server of its name exists.",
+        "Nothing.";
+    ClassStillWanted, "class-still-wanted",
+        "A MachineClass is still `OpenStack` and not everything that speaks against retiring it is gone.",
+        "Wait for Gardener to switch the class, or for the MachineDeployments that the Worker wants; the subject names the class.";
+    Retired, "retired",
+        "A MachineClass that was left `OpenStack` and that nothing wants any more got provider and providerSpec of a sibling.",
+        "Nothing; the roll-out or the deletion that waited goes on.";
+    RewritePending, "rewrite-pending",
+        "A Machine has a legacy ID and its write, in which it is rewritten, is still to come.",
+        "Nothing; the side task touches it.";
+    TouchOff, "touch-off",
+        "The program runs with `--touch=false`: a Machine is rewritten at its next write by somebody else.",
+        "Wait, or write to the Machine, or start the program without `--touch=false`.";
+    RewriteMissed, "rewrite-missed",
+        "A Machine was touched and still has its legacy ID: the webhook was not called, or held the rewrite back.",
+        "See whether the webhook configuration is there and reaches a replica; the audit log says why a rewrite was held.";
+    Quarantined, "quarantined",
+        "A Machine's new provider ID is not old enough to be in every machine-controller-manager's cache, so its server gets no label yet.",
+        "Wait; `--quarantine` says how long.";
+    NoLeaseEvidence, "no-lease-evidence",
+        "The Lease `machine-controller` was not renewed by a living STACKIT machine-controller-manager since the new ID was seen.",
+        "See whether the machine-controller-manager of the shoot runs; no label is set before it proves that it reaches the API server.";
+    McmUnproven, "mcm-unproven",
+        "Another pod of the machine-controller-manager may still act on an old cache: it is no healthy standby and was not restarted since.",
+        "Wait, or restart the pod that is named; a pod that is gone needs its Node Ready or deleted.";
+    Labelled, "labelled",
+        "The Machine's server carries every label.",
+        "Nothing.";
+    NameTooLong, "name-too-long",
+        "A label's value, the name of the Machine or of its class, is longer than 63 characters, or has characters that a label may not hold.",
+        "Replace the Machine; the STACKIT provider could not label its server either.";
+    ServerGone, "server-gone",
+        "The project has no server with the ID that the Machine names.",
+        "Find out who deleted it; the machine-controller-manager replaces the Machine when its Node is lost.";
+    ServerDeferred, "server-deferred",
+        "The Machine's server is in a state in which the API refuses to change it, for example `DEALLOCATED`.",
+        "Start the server again, or delete the Machine.";
+    NameMismatch, "name-mismatch",
+        "The server with the ID that the Machine names has another name than the Machine.",
+        "Find out whose server it is; nothing is labelled before the names match.";
+    ProjectMismatch, "project-mismatch",
+        "The project in the Machine's provider ID is not the one of the Secret `cloudprovider`.",
+        "Correct the Secret or the ID; the STACKIT provider would take the server for deleted.";
+    LegacyLabelled, "legacy-labelled",
+        "The server of a Machine with a legacy ID already carries a class label: the STACKIT machine-controller-manager may take it for an orphan.",
+        "Take the label off while no STACKIT machine-controller-manager lives, or let the Machine be rewritten at once.";
+    ClassLabelForeign, "class-label-foreign",
+        "A server that is no Machine of this namespace carries the label of its class: another landscape shares the project.",
+        "Find out whose server it is; the class is not labelled before.";
+    LabelRefused, "label-refused",
+        "The API refused a label because of its pattern; the whole project is stopped.",
+        "Compare `--label-domain` with what the API accepts.";
+    LabelUnverified, "label-unverified",
+        "A label was sent, and the answer or a second look at the server does not show it.",
+        "Look at the server; somebody else may take the label off. It is tried again.";
+    BootVolumeUncared, "boot-volume-uncared",
+        "The boot volume of a migrated server could not be set to be deleted together with it.",
+        "Look at the server's volume attachments; it is tried again.";
+    RegionUnknown, "region-unknown",
+        "The region of a MachineClass is absent, or is none of the IaaS API and not in `--region-map`.",
+        "Add the region to `--region-map`, for example `RegionOne=eu01`.";
+    CredentialsInvalid, "credentials-invalid",
+        "The Secret `cloudprovider` has no readable service account key under `serviceaccount.json`, or the token endpoint refuses it.",
+        "Correct the Secret; it is read again when it changes.";
+    CloudForbidden, "cloud-forbidden",
+        "The IaaS API answers that the service account may not do this, or that the project does not exist.",
+        "Give the service account the rights that the README names.";
+    CloudRefused, "cloud-refused",
+        "The IaaS API refused a call for another reason than a right or a label's pattern.",
+        "Read the answer that is named with it.";
+    CloudUnavailable, "cloud-unavailable",
+        "The IaaS API did not answer, answered with a failure, or limits the rate.",
+        "Wait; it is tried again, and other projects go on.";
+    RestoreSlow, "restore-slow",
+        "The shoot is being restored here for more than 10 minutes and Machines still have legacy IDs; they fail after 45.",
+        "See what holds the shoot back; the conditions of its MachineMigration say it.";
+    OwnerRecordForeign, "owner-record-foreign",
+        "The owner record of the shoot names another seed.",
+        "Nothing here; the seed that it names goes on.";
+    OwnerRecordUnknown, "owner-record-unknown",
+        "The owner record of the shoot could not be looked up, which counts as not being the owner.",
+        "See whether the DNS name can be resolved from the seed.";
+    Complete, "complete",
+        "Every Machine is migrated, every server labelled, and the Worker is marked.",
+        "Nothing.";
+    MarkTakenBack, "mark-taken-back",
+        "The Worker was marked as done and a legacy Machine appeared, so the mark was taken off again.",
+        "Nothing; the migration goes on.";
     ReadFailed, "read-failed",
         "The API server refused or did not answer a question that the step needs.",
         "Read the answer that is named with it, and run the command again.";
     WriteFailed, "write-failed",
         "The API server refused or lost a write that the step needs.",
         "Read the answer that is named with it, and run the command again.";
+    NoFlip, "no-flip",
+        "The write does not turn a MachineClass from `OpenStack` to `stackit`.",
+        "Nothing.";
+    MayFlip, "may-flip",
+        "No OpenStack provider is left and each Machine of the MachineClass has a provider ID or needs none: the class may turn to `stackit`.",
+        "Nothing.";
+    MachinesUnsettled, "machines-unsettled",
+        "A Machine of the MachineClass, terminating ones included, has neither a provider ID nor the annotation `mcm-migration.stackit.cloud/settled`; under `stackit` it would get a second server.",
+        "Wait: the side task finds the Machine's server, or that there is none, and Gardener tries again by itself; a replica must run with the side task.";
 }
 
 impl fmt::Display for Reason {

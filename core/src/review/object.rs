@@ -2,18 +2,28 @@ use super::lenient::{Count, Text, view};
 use crate::domain::keys;
 
 view! {
-    /// A Machine or a Worker, as far as it decides.
+    /// A Machine, a Worker or a MachineClass, as far as it decides.
     pub struct Object {
         /// `apiVersion`.
         api_version: Text<'a> = "apiVersion",
         /// `kind`.
         kind: Text<'a> = "kind",
+        /// MachineClass: `provider`, which stands at the top.
+        provider: Text<'a> = "provider",
         /// `metadata`.
         metadata: Metadata<'a> = "metadata",
         /// `spec`.
         spec: Spec<'a> = "spec",
         /// `status`.
         status: Status<'a> = "status",
+    }
+}
+
+view! {
+    /// The object before the write, as far as it decides.
+    pub struct OldObject {
+        /// MachineClass: `provider`.
+        provider: Text<'a> = "provider",
     }
 }
 

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
 use super::lenient::{Flag, Shape, Text, view};
-use super::object::Object;
+use super::object::{Object, OldObject};
 use super::{API_VERSION, KIND, ReviewError};
 
 /// What is being done to the object: the operation performed, so a patch that creates is a `CREATE`.
@@ -69,6 +69,8 @@ pub struct Request<'a> {
     pub user: Cow<'a, str>,
     /// The object after the write; its shape is not [`Shape::Right`] where there is none.
     pub object: Object<'a>,
+    /// The object before the write; its shape is not [`Shape::Right`] where there is none.
+    pub old_object: OldObject<'a>,
 }
 
 view! {
@@ -104,6 +106,8 @@ view! {
         user_info: UserView<'a> = "userInfo",
         /// `object`.
         object: Object<'a> = "object",
+        /// `oldObject`.
+        old_object: OldObject<'a> = "oldObject",
     }
 }
 
@@ -162,6 +166,7 @@ pub fn parse(body: &[u8]) -> Result<Request<'_>, ReviewError> {
         dry_run: request.dry_run.0,
         user: cow(request.user_info.username),
         object: request.object,
+        old_object: request.old_object,
     })
 }
 

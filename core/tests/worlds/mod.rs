@@ -23,7 +23,7 @@ pub fn open_facts() -> NamespaceFacts {
         mcm_deployment: Some(McmContainers { openstack: false, stackit: true }),
         mcm_pods: [(
             "mcm-0".into(),
-            McmPodFacts { containers: McmContainers { openstack: false, stackit: true }, ended: false },
+            McmPodFacts { containers: McmContainers { openstack: false, stackit: true }, ..McmPodFacts::default() },
         )]
         .into(),
         project: ProjectId::parse(PROJECT).ok(),
@@ -204,7 +204,7 @@ pub fn facts() -> impl Strategy<Value = NamespaceFacts> {
             mcm_deployment: deployment,
             mcm_pods: pods
                 .into_iter()
-                .map(|(name, (containers, ended))| (name.into(), McmPodFacts { containers, ended }))
+                .map(|(name, (containers, ended))| (name.into(), McmPodFacts { containers, ended, ..McmPodFacts::default() }))
                 .collect(),
             project: project.and_then(|project| ProjectId::parse(&project).ok()),
             machines: machines.into_iter().map(|(name, machine)| (name.into(), machine)).collect(),

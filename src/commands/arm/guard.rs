@@ -5,10 +5,9 @@ use std::time::Instant;
 use jiff::Timestamp;
 use mcm_migration_core::decide::{Because, NamespaceFacts};
 use mcm_migration_core::domain::Reason;
-use mcm_migration_core::plan::{GuardStep, guard_steps, qualifies_for_guard};
+use mcm_migration_core::plan::{GuardStep, Say, guard_steps, qualifies_for_guard};
 
-use super::condition::{Say, status_patch};
-use super::seed::{CallError, Seed};
+use crate::seed::{CallError, Seed, status_patch};
 use crate::world::{MachineMigration, snapshot};
 
 /// How often a step is begun again because an object that it relies on changed in between.
@@ -126,7 +125,7 @@ pub(super) async fn say_once(
     migration: &MachineMigration,
     say: &[Say],
 ) -> Result<(), CallError> {
-    match status_patch(migration, say, Timestamp::now()) {
+    match status_patch(migration, say, None, Timestamp::now()) {
         None => Ok(()),
         Some(patch) => seed.patch_status(namespace, &patch).await.map(drop),
     }

@@ -1,13 +1,10 @@
 //! `arm`: walks shoots through *guard*, *probe* and *arm*, with the operator's own credentials.
 
-mod condition;
 mod flags;
 mod guard;
 mod nodes;
 mod outcome;
 mod print;
-mod probe;
-mod seed;
 mod walk;
 
 use std::io::Write;
@@ -18,19 +15,21 @@ use mcm_migration_core::plan::NodesRule;
 use tokio::sync::Semaphore;
 
 use super::{ClusterError, Exit, fail};
+use crate::seed::{CallError, Seed};
 use crate::world::shoot_namespaces;
 use nodes::NodeWatch;
 use outcome::exit_of;
-use seed::{CallError, Seed};
 use walk::Walk;
 
 pub(super) use flags::ArmFlags;
 
+/// Whom the fields belong to that are written here.
+const FIELD_MANAGER: &str = "mcm-migration-arm";
 /// How many shoots speak to the API server at the same time.
 const AT_ONCE: usize = 4;
 
 pub(super) fn run(flags: &ArmFlags) -> Exit {
-    let rule = match flags.nodes_rule() {
+    let rule = match flags.nodes.rule() {
         Ok(rule) => rule,
         Err(error) => return fail(Exit::Usage, &error),
     };
@@ -45,7 +44,7 @@ async fn arm(flags: &ArmFlags, rule: NodesRule) -> Exit {
         Ok(config) => config,
         Err(error) => return fail(Exit::Usage, &error),
     };
-    let seed = match Seed::new(config) {
+    let seed = match Seed::new(config, FIELD_MANAGER) {
         Ok(seed) => seed,
         Err(error) => return fail(Exit::Usage, &ClusterError::from(error)),
     };

@@ -6,16 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use kube::api::ListParams;
-use kube::core::{ListMeta, Request};
 use mcm_migration_core::plan::{
     Moment, NodeBook, NodeSeen, NodeSighting, NodesNotYet, NodesRule, every_node_ready_long_enough,
 };
-use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::seed::{CallError, call};
+use crate::seed::nodes;
 
 const INTERVAL: Duration = Duration::from_secs(2);
 /// How often is said what is waited for.
@@ -137,7 +134,7 @@ async fn follow(
     let mut warned = false;
     loop {
         let asked = started.elapsed();
-        match list(&client).await {
+        match nodes(&client).await {
             Ok(nodes) => {
                 if !std::mem::replace(&mut warned, true) {
                     warn_of_unknown_names(&rule, &nodes);
@@ -189,69 +186,5 @@ fn say(known: &Known, rule: &NodesRule, waiting: usize, said: &mut Option<(Insta
             rule.ready_for,
         ));
         *said = Some((Instant::now(), state));
-    }
-}
-
-/// A list of Nodes of which only what decides is read: a Node also names every image that it holds.
-#[derive(Deserialize)]
-struct NodeList {
-    metadata: ListMeta,
-    items: Vec<NodeView>,
-}
-
-#[derive(Deserialize)]
-struct NodeView {
-    metadata: NodeMeta,
-    #[serde(default)]
-    status: NodeStatus,
-}
-
-#[derive(Deserialize)]
-struct NodeMeta {
-    name: String,
-    #[serde(default)]
-    uid: String,
-}
-
-#[derive(Default, Deserialize)]
-struct NodeStatus {
-    #[serde(default)]
-    conditions: Vec<NodeCondition>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NodeCondition {
-    #[serde(rename = "type")]
-    type_: String,
-    status: String,
-    #[serde(default)]
-    last_transition_time: Option<String>,
-}
-
-async fn list(client: &Client) -> Result<Vec<NodeSighting>, CallError> {
-    let mut params = ListParams { limit: Some(500), ..ListParams::default() };
-    let mut nodes = Vec::new();
-    loop {
-        let page: NodeList = call("cannot list Nodes", async {
-            let request = Request::new("/api/v1/nodes").list(&params).map_err(kube::Error::BuildRequest)?;
-            client.request(request).await
-        })
-        .await?;
-        nodes.extend(page.items.into_iter().map(sighting));
-        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-        if params.continue_token.is_none() {
-            return Ok(nodes);
-        }
-    }
-}
-
-fn sighting(node: NodeView) -> NodeSighting {
-    let ready = node.status.conditions.into_iter().find(|condition| condition.type_ == "Ready");
-    NodeSighting {
-        name: node.metadata.name,
-        uid: node.metadata.uid,
-        ready: ready.as_ref().is_some_and(|ready| ready.status == "True"),
-        ready_changed: ready.and_then(|ready| ready.last_transition_time).unwrap_or_default(),
     }
 }

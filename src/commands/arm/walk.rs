@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, NamespaceFacts};
 use mcm_migration_core::domain::{GuardLabel, Reason};
-use mcm_migration_core::plan::{GuardStep, guard_steps, is_armed, needs_arming};
+use mcm_migration_core::plan::{GuardStep, Say, guard_steps, is_armed, needs_arming};
 use tokio::sync::Semaphore;
 
-use super::condition::Say;
 use super::guard::{Closed, Stop, TRIES, absent, close, qualified, restless, say, say_once};
 use super::nodes::{GivenUp, NodeWatch};
 use super::outcome::{Outcome, Verdict};
-use super::probe::{Unproven, prove};
-use super::seed::Seed;
+use crate::seed::{Seed, Unproven, prove};
 use crate::world::openstack_mcm_pod;
 
+/// How often the guard is probed, each time over connections of its own.
+const PROBED: usize = 3;
 /// How often the shoot's pods are looked at while its Nodes are waited for.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
@@ -47,7 +47,9 @@ impl Walk {
         let _place = self.at_once.acquire().await;
         let facts = qualified(&self.seed, namespace).await?;
         if facts.guard() == Some(GuardLabel::Closed) {
-            prove(&self.seed, namespace, &facts, None).await.map_err(|open| Stop::Failed(open.reason, open.text))?;
+            prove(&self.seed, namespace, &facts, PROBED, None)
+                .await
+                .map_err(|open| Stop::Failed(open.reason, open.text))?;
         }
         if is_armed(&facts) {
             return Ok((Verdict::Done(Reason::AlreadyArmed), counts(&facts)));
@@ -76,7 +78,7 @@ impl Walk {
         let Closed { facts, labelled } = close(&self.seed, namespace).await?;
         // No OpenStack pod was there when the facts were read; that it is gone counts from here on.
         let gone_since = nodes.now();
-        if let Err(open) = prove(&self.seed, namespace, &facts, labelled).await {
+        if let Err(open) = prove(&self.seed, namespace, &facts, PROBED, labelled).await {
             return Err(self.disarm(namespace, open).await);
         }
         let needed = needs_arming(&facts);
@@ -133,7 +135,7 @@ impl Walk {
             if !needs_arming(&facts) {
                 return Ok((Verdict::Done(Reason::Guarded), counts(&facts)));
             }
-            if let Err(open) = prove(&self.seed, namespace, &facts, None).await {
+            if let Err(open) = prove(&self.seed, namespace, &facts, PROBED, None).await {
                 return Err(self.disarm(namespace, open).await);
             }
             let armed =

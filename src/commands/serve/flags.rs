@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args};
 
+use super::SideTaskFlags;
 use crate::commands::{ClusterFlags, duration};
 
 /// Flags of `serve`. Each has an environment variable behind it.
@@ -78,6 +79,9 @@ pub(in crate::commands) struct ServeFlags {
     /// Decide and record, and answer without a patch
     #[arg(long, env = "MCM_MIGRATION_DRY_RUN")]
     pub(super) dry_run: bool,
+
+    #[command(flatten)]
+    pub(super) side_task: SideTaskFlags,
 
     /// What is logged, for example `info` or `info,audit=debug`
     #[arg(long, value_name = "FILTER", env = "MCM_MIGRATION_LOG", default_value = "info")]

@@ -1,15 +1,18 @@
 mod flags;
+mod side_task;
 mod source;
 mod world_metrics;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use prometheus_client::registry::Registry;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{ClusterError, Exit, fail, logging};
 use crate::VERSION;
-use crate::admission::{self, Admission, AdmissionMetrics};
+use crate::admission::{self, Admission, AdmissionMetrics, Switches};
 use crate::serving::certificates::rotation::Lifetimes;
 use crate::serving::certificates::{KubeShelf, RotationError, SelfManagedConfig, ShelfError};
 use crate::serving::{
@@ -17,6 +20,7 @@ use crate::serving::{
     ServingMetrics, Shutdown, UnixTime,
 };
 use crate::world::World;
+use side_task::{SideTaskFlags, SideTaskPart};
 use source::Source;
 use world_metrics::WorldMetrics;
 
@@ -24,6 +28,9 @@ pub(super) use flags::ServeFlags;
 
 /// How often certificates are looked at.
 const CERTIFICATES_EVERY: Duration = Duration::from_secs(10);
+
+/// How long the Lease may take to be given back at the end.
+const LEASE_GIVEN_BACK: Duration = Duration::from_secs(5);
 
 /// Why `serve` ends.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +99,7 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
         drain_timeout,
         max_connections,
         dry_run,
+        side_task,
         log: _, // in use already
     } = flags;
     tracing::info!(build = VERSION, dry_run, "starting");
@@ -116,10 +124,12 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
             store
         }
         (None, Some(client)) => {
-            let shelf = KubeShelf::new(client.clone(), &namespace, &tls_secret, &webhook_configuration, &[]);
+            // A name stands for the configurations of both kinds.
+            let names = &webhook_configuration;
+            let shelf = KubeShelf::new(client.clone(), &namespace, &tls_secret, names, names);
             let config = SelfManagedConfig {
                 service: service_name,
-                namespace,
+                namespace: namespace.clone(),
                 extra_names: tls_extra_san,
                 lifetimes: Lifetimes::default(),
                 interval: CERTIFICATES_EVERY,
@@ -137,19 +147,68 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
             ));
         }
     };
+    let takes_part = side_task.side_task && source.client().is_some();
+    let part = if takes_part {
+        let config = cluster.config().await?;
+        Some(SideTaskPart::new(&side_task, config, &world, &namespace, dry_run, &mut registry)?)
+    } else {
+        None
+    };
     tasks.spawn(source.follow(Arc::clone(&world)));
 
     let config = ListenConfig { listen, admin_listen, max_connections, shutdown_delay, drain_timeout };
     let listeners = Listeners::bind(&config).await?;
     let readiness = readiness(Arc::clone(&certificates), Arc::clone(&world));
-    let routes = admission::router(Arc::new(Admission::new(Arc::clone(&world), admission_metrics, dry_run)));
-    let admin = Admin { readiness, registry, refresh: Box::new(move || world_metrics.refresh(&world)) };
+    let switches = Switches { dry_run, side_task: takes_part };
+    let routes = admission::router(Arc::new(Admission::new(Arc::clone(&world), admission_metrics, switches)));
+    let shown = Arc::clone(&world);
+    let admin = Admin { readiness, registry, refresh: Box::new(move || world_metrics.refresh(&shown)) };
+    let leading = AbortOnDropHandle::new(tokio::spawn({
+        let (world, shutdown) = (Arc::clone(&world), shutdown.clone());
+        async move {
+            match part {
+                Some(part) => part.run(world, shutdown).await,
+                None => Ok(shutdown.stopped().await),
+            }
+        }
+    }));
+    let leading = async move {
+        match leading.await {
+            Ok(ended) => ended,
+            Err(error) => Err(format!("the side task ended: {error}")),
+        }
+    };
+    let (leading, aborted) = (leading.shared(), shutdown.clone());
     tokio::select! {
-        served = serving::serve(listeners, routes, certificates, admin, serving_metrics, shutdown) => Ok(served?),
-        Some(ended) = tasks.join_next() => Err(ServeError::TaskEnded(match ended {
-            Ok(why) => why,
-            Err(error) => format!("a task ended: {error}"),
-        })),
+        served = serving::serve(listeners, routes, certificates, admin, serving_metrics, shutdown) => served?,
+        why = ended(&mut tasks) => return Err(ServeError::TaskEnded(why)),
+        // Without a failure it ends only when the end was asked for, and then the calls are still to be answered.
+        why = failed(leading.clone()) => return Err(ServeError::TaskEnded(why)),
+    }
+    // The work of the side task has ended long before the last call was answered; what is left is to give the Lease back.
+    tokio::select! {
+        _ = leading => {}
+        () = aborted.aborted() => {}
+        () = tokio::time::sleep(LEASE_GIVEN_BACK) => {
+            tracing::warn!("the Lease was not given back in time; it expires by itself");
+        }
+    }
+    Ok(())
+}
+
+async fn ended(tasks: &mut tokio::task::JoinSet<String>) -> String {
+    match tasks.join_next().await {
+        Some(Ok(why)) => why,
+        Some(Err(error)) => format!("a task ended: {error}"),
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until the side task fails.
+async fn failed(leading: impl Future<Output = Result<(), String>>) -> String {
+    match leading.await {
+        Ok(()) => std::future::pending().await,
+        Err(why) => why,
     }
 }
 

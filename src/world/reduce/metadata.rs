@@ -25,6 +25,8 @@ pub(super) struct Metadata {
     #[serde(default, deserialize_with = "or_default")]
     pub(super) namespace: Box<str>,
     #[serde(default, deserialize_with = "or_default")]
+    pub(super) uid: Box<str>,
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) resource_version: Box<str>,
     #[serde(default, deserialize_with = "or_default")]
     pub(super) labels: Kept,

@@ -7,6 +7,8 @@ use super::metadata::or_default;
 #[serde(rename_all = "camelCase")]
 pub(super) struct PodSpec {
     #[serde(default, deserialize_with = "or_default")]
+    pub(super) node_name: Box<str>,
+    #[serde(default, deserialize_with = "or_default")]
     containers: Vec<Container>,
     #[serde(default, deserialize_with = "or_default")]
     init_containers: Vec<Container>,

@@ -1,58 +1,13 @@
-//! Labels: their three forms, what may stand in them, how a PATCH changes them.
+//! Labels: their three forms, and how a PATCH changes them.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde_json::{Map, Value};
 
-/// Which keys are accepted. Keys and values are at most 63 characters long either way, and a key never begins with `stackit-`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LabelMode {
-    /// What the live service is seen to accept: the documented alphabet and `/` in keys. The vendor's own clients send such keys
-    /// (`preview/routingtables` in the specification, `kubernetes.io/machine` in the machine-controller-manager provider).
-    #[default]
-    Observed,
-    /// What the specification says: no `/`.
-    Strict,
-}
+use crate::label_mode::LabelMode;
 
-const KEY: &str = "^(?=.{1,63}$)([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$";
-const VALUE: &str = "^(?=.{0,63}$)(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])*$";
-const LONGEST: usize = 63;
-const RESERVED: &str = "stackit-";
-
-// The crate has no look-ahead, so length and alphabet are two checks.
-static DOCUMENTED: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new("^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$").ok());
-static WITH_SLASH: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new("^([A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?)?$").ok());
-
-fn matches(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
-    text.len() <= LONGEST && pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
-}
-
-impl LabelMode {
-    /// The message of the 400 if the key is not acceptable.
-    pub(crate) fn check_key(self, key: &str) -> Result<(), String> {
-        let pattern = match self {
-            Self::Observed => &WITH_SLASH,
-            Self::Strict => &DOCUMENTED,
-        };
-        if key.is_empty() || !matches(pattern, key) {
-            return Err(format!("does not match regex {KEY}: key {key}"));
-        }
-        if key.starts_with(RESERVED) {
-            return Err(format!("label prefix {RESERVED} is reserved: key {key}"));
-        }
-        Ok(())
-    }
-
-    /// The message of the 400 if the value is not acceptable.
-    pub(crate) fn check_value(value: &str) -> Result<(), String> {
-        if matches(&DOCUMENTED, value) { Ok(()) } else { Err(format!("does not match regex {VALUE}: value {value}")) }
-    }
-}
+/// How many labels a resource can have, according to the specification behind the Python client `stackit-iaas` 1.7.0.
+const MOST: usize = 64;
 
 /// The labels of a server, network interface or volume. The API answers with any of the three forms, and they mean the same
 /// unless the map has entries.
@@ -142,13 +97,19 @@ impl Labels {
                 _ => return Err(schema_error(&format!("/labels/{key}"), "value must be a string")),
             }
         }
+        let mut next = self.clone();
         for (key, value) in change {
             if value.is_null() {
-                self.remove(key);
+                next.remove(key);
             } else {
-                self.set(key.clone(), value.clone());
+                next.set(key.clone(), value.clone());
             }
         }
+        let count = next.map().map_or(0, BTreeMap::len);
+        if count > MOST && count > self.map().map_or(0, BTreeMap::len) {
+            return Err(format!("a resource can have a maximum of {MOST} labels"));
+        }
+        *self = next;
         Ok(())
     }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::labels::{LabelMode, Labels};
+use crate::label_mode::LabelMode;
+use crate::labels::Labels;
 
 /// A parsed `label_selector`. Other operators are not documented and refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -62,14 +62,16 @@ pub fn node(name: &str, ready: bool) -> Value {
     })
 }
 
-/// The secret `cloudprovider`; its key is made up and opens nothing.
-pub(super) fn cloudprovider(project_id: &str) -> Value {
-    let key = json!({ "id": uuid("key"), "credentials": { "kid": uuid("kid"), "iss": "nobody@sa.stackit.invalid", "privateKey": "none" } });
+/// The secret `cloudprovider`. Without a key it gets one that is made up and opens nothing.
+pub(super) fn cloudprovider(project_id: &str, key: Option<&str>) -> Value {
+    let made_up = json!({ "id": uuid("key"), "credentials": { "kid": uuid("kid"), "iss": "nobody@sa.stackit.invalid", "privateKey": "none" } });
     json!({
         "apiVersion": "v1", "kind": "Secret",
         "metadata": { "name": "cloudprovider", "labels": { "gardener.cloud/purpose": "cloudprovider" } },
         "type": "Opaque",
-        "stringData": { "project-id": project_id, "serviceaccount.json": key.to_string() },
+        "stringData": {
+            "project-id": project_id, "serviceaccount.json": key.map_or_else(|| made_up.to_string(), str::to_owned),
+        },
     })
 }
 

@@ -56,6 +56,7 @@ pub struct Shoot {
     pods: Vec<Provider>,
     legacy: usize,
     migrated: usize,
+    service_account: Option<String>,
 }
 
 impl Shoot {
@@ -70,6 +71,7 @@ impl Shoot {
             pods: vec![Provider::Stackit],
             legacy: 3,
             migrated: 0,
+            service_account: None,
         }
     }
 
@@ -105,6 +107,13 @@ impl Shoot {
     #[must_use]
     pub fn deployment(mut self, provider: Option<Provider>) -> Self {
         self.deployment = provider;
+        self
+    }
+
+    /// The content of `serviceaccount.json` in its `cloudprovider` secret; without it, a key that opens nothing.
+    #[must_use]
+    pub fn service_account(mut self, json: &str) -> Self {
+        self.service_account = Some(json.to_owned());
         self
     }
 
@@ -200,7 +209,7 @@ impl Shoot {
                 } },
             }),
             control_plane::cluster(&namespace, &self.name, &self.project),
-            control_plane::cloudprovider(&self.project_id()),
+            control_plane::cloudprovider(&self.project_id(), self.service_account.as_deref()),
             class(&self.class(), self.classes),
             machines::machine_deployment(&self.machine_deployment(), &self.class(), self.legacy + self.migrated),
             machines::machine_set(&self.machine_deployment(), &self.class(), self.legacy + self.migrated),

@@ -6,7 +6,8 @@ use rand::seq::SliceRandom as _;
 use serde_json::Value;
 
 use crate::cloud::answer::{Context, Outcome};
-use crate::labels::{LabelMode, Labels};
+use crate::label_mode::LabelMode;
+use crate::labels::Labels;
 use crate::reply::Reply;
 use crate::selector::Selector;
 

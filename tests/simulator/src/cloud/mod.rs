@@ -20,7 +20,7 @@ use state::State;
 use crate::faults::{FaultId, FaultPlan};
 use crate::journal::Call;
 use crate::keys::ServiceAccountKey;
-use crate::labels::LabelMode;
+use crate::label_mode::LabelMode;
 use crate::model::{Nic, Server, Volume};
 use crate::operation::Operation;
 use crate::reply::Reply;

@@ -8,7 +8,8 @@ use crate::cloud::lists::{item, selects};
 use crate::cloud::region::Region;
 use crate::cloud::shelf::Entry;
 use crate::cloud::state::State;
-use crate::labels::{LabelMode, schema_error};
+use crate::label_mode::LabelMode;
+use crate::labels::schema_error;
 use crate::model::{Nic, Server, Volume, check_name};
 use crate::reply::Reply;
 

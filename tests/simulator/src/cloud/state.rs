@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cloud::region::Region;
 use crate::faults::Faults;
 use crate::journal::Journal;
-use crate::labels::LabelMode;
+use crate::label_mode::LabelMode;
 use crate::reply::Reply;
 use crate::target::Target;
 use crate::tokens::{Caller, Refused, Tokens};

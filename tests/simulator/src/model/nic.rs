@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::labels::{LabelMode, Labels, schema_error};
+use crate::label_mode::LabelMode;
+use crate::labels::{Labels, schema_error};
 
 /// A network interface.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::labels::{LabelMode, Labels, schema_error};
+use crate::label_mode::LabelMode;
+use crate::labels::{Labels, schema_error};
 use crate::model::{Nic, Volume};
 
 /// A server with its network interfaces and attached volumes.

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::labels::{LabelMode, Labels};
+use crate::label_mode::LabelMode;
+use crate::labels::Labels;
 
 /// A volume, with what belongs to its attachment while it is attached.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,12 +15,9 @@ use crate::world::{MachineMigration, MachineMigrationSpec, chain};
 /// The longest that one call may take: the client itself tries some answers again up to 15 times.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Whom the fields belong to that are written here.
-pub(super) const FIELD_MANAGER: &str = "mcm-migration-arm";
-
 /// Why a call came to nothing.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum CallError {
+pub(crate) enum CallError {
     /// The API server answered, with an error.
     #[error("{doing}: the API server answered {code}: {message}")]
     Refused {
@@ -43,7 +40,7 @@ pub(super) enum CallError {
 
 impl CallError {
     /// The HTTP status, where there was an answer.
-    pub(super) fn code(&self) -> Option<u16> {
+    pub(crate) fn code(&self) -> Option<u16> {
         match self {
             Self::Refused { code, .. } => Some(*code),
             Self::NoAnswer { .. } => None,
@@ -51,13 +48,13 @@ impl CallError {
     }
 
     /// Whether the object changed in between, or is there already: what was read before no longer counts.
-    pub(super) fn is_conflict(&self) -> bool {
+    pub(crate) fn is_conflict(&self) -> bool {
         self.code() == Some(409)
     }
 }
 
 /// Awaits a call, for [`DEADLINE`] at most.
-pub(super) async fn call<T>(
+pub(crate) async fn call<T>(
     doing: impl fmt::Display,
     call: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, CallError> {
@@ -76,86 +73,94 @@ pub(super) async fn call<T>(
 
 /// The seed.
 #[derive(Clone)]
-pub(super) struct Seed {
+pub(crate) struct Seed {
     config: Config,
     client: Client,
+    manager: &'static str,
 }
 
 impl Seed {
-    pub(super) fn new(mut config: Config) -> Result<Self, kube::Error> {
+    /// Calls nobody yet. The fields that are written belong to `manager`.
+    pub(crate) fn new(mut config: Config, manager: &'static str) -> Result<Self, kube::Error> {
         // A server that is not there is told within seconds, not after half a minute.
         config.connect_timeout = Some(Duration::from_secs(5));
-        Ok(Self { client: Client::try_from(config.clone())?, config })
+        Ok(Self { client: Client::try_from(config.clone())?, config, manager })
+    }
+
+    /// Whom the fields belong to that are written.
+    pub(crate) fn manager(&self) -> &'static str {
+        self.manager
+    }
+
+    /// How a patch is made: in the manager's name.
+    pub(crate) fn patching(&self) -> PatchParams {
+        PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() }
     }
 
     /// The client whose connections are shared.
-    pub(super) fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         self.client.clone()
     }
 
     /// A client with connections of its own: behind a load balancer it may meet another API server.
-    pub(super) fn fresh_client(&self) -> Result<Client, kube::Error> {
+    pub(crate) fn fresh_client(&self) -> Result<Client, kube::Error> {
         Client::try_from(self.config.clone())
     }
 
     /// Where the API server is.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.config.cluster_url.to_string()
     }
 
     /// Whether the API server is there and knows the credentials.
-    pub(super) async fn greet(&self) -> Result<(), CallError> {
+    pub(crate) async fn greet(&self) -> Result<(), CallError> {
         call("cannot ask the API server for its version", self.client.apiserver_version()).await.map(drop)
     }
 
     /// The `resourceVersion` of a Namespace; none when it does not exist.
-    pub(super) async fn namespace_version(&self, name: &str) -> Result<Option<String>, CallError> {
+    pub(crate) async fn namespace_version(&self, name: &str) -> Result<Option<String>, CallError> {
         let api: Api<Namespace> = Api::all(self.client());
-        let namespace = call(format_args!("cannot read Namespace {name}"), api.get_opt(name)).await?;
+        let namespace = call(format!("cannot read Namespace {name}"), api.get_opt(name)).await?;
         Ok(namespace.and_then(|namespace| namespace.metadata.resource_version))
     }
 
     /// Sets the guard's label to `closed`, if the Namespace is still the one of `version`. The answer says whether it is set.
-    pub(super) async fn close_guard(&self, name: &str, version: &str) -> Result<bool, CallError> {
+    pub(crate) async fn close_guard(&self, name: &str, version: &str) -> Result<bool, CallError> {
         let api: Api<Namespace> = Api::all(self.client());
         let patch = json!({"metadata": {"resourceVersion": version, "labels": {keys::GUARD: GuardLabel::CLOSED}}});
-        let (params, patch) = (manager(), Patch::Merge(&patch));
+        let (params, patch) = (self.patching(), Patch::Merge(&patch));
         let doing = format!("cannot set the guard's label on Namespace {name}");
         let labels = call(doing, api.patch(name, &params, &patch)).await?.metadata.labels.unwrap_or_default();
         Ok(labels.get(keys::GUARD).map(String::as_str) == Some(GuardLabel::CLOSED))
     }
 
     /// The MachineMigration of a namespace; none when it, or its definition, does not exist.
-    pub(super) async fn migration(&self, namespace: &str) -> Result<Option<MachineMigration>, CallError> {
+    pub(crate) async fn migration(&self, namespace: &str) -> Result<Option<MachineMigration>, CallError> {
         let api = self.migrations(namespace);
-        call(format_args!("cannot read the MachineMigration of {namespace}"), api.get_opt(keys::MACHINE_MIGRATION))
+        call(format!("cannot read the MachineMigration of {namespace}"), api.get_opt(keys::MACHINE_MIGRATION))
             .await
     }
 
     /// Makes the MachineMigration of a namespace.
-    pub(super) async fn make_migration(&self, namespace: &str) -> Result<MachineMigration, CallError> {
+    pub(crate) async fn make_migration(&self, namespace: &str) -> Result<MachineMigration, CallError> {
         let migration = MachineMigration::new(keys::MACHINE_MIGRATION, MachineMigrationSpec { paused: false });
-        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
         let api = self.migrations(namespace);
-        call(format_args!("cannot make the MachineMigration of {namespace}"), api.create(&params, &migration)).await
+        call(format!("cannot make the MachineMigration of {namespace}"), api.create(&params, &migration)).await
     }
 
     /// Writes members of the status of the MachineMigration that `patch` names the `resourceVersion` of.
-    pub(super) async fn patch_status(
+    pub(crate) async fn patch_status(
         &self,
         namespace: &str,
         patch: &serde_json::Value,
     ) -> Result<MachineMigration, CallError> {
-        let (api, params, patch) = (self.migrations(namespace), manager(), Patch::Merge(patch));
-        let doing = format_args!("cannot write the status of the MachineMigration of {namespace}");
+        let (api, params, patch) = (self.migrations(namespace), self.patching(), Patch::Merge(patch));
+        let doing = format!("cannot write the status of the MachineMigration of {namespace}");
         call(doing, api.patch_status(keys::MACHINE_MIGRATION, &params, &patch)).await
     }
 
     fn migrations(&self, namespace: &str) -> Api<MachineMigration> {
         Api::namespaced(self.client(), namespace)
     }
-}
-
-fn manager() -> PatchParams {
-    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }

@@ -10,10 +10,8 @@ use mcm_migration_core::domain::{Provider, Reason, StackitProviderId, keys};
 use mcm_migration_core::plan::{PROBES, Probe, ProbeAnswer, judge};
 use serde_json::{Value, json};
 
-use super::seed::{CallError, FIELD_MANAGER, Seed, call};
+use super::calls::{CallError, Seed, call};
 
-/// How often the guard is probed, each time over connections of its own.
-const ROUNDS: usize = 3;
 /// How long after the label was set its policies may not know it yet (measured: 0.15 s).
 const SETTLING: Duration = Duration::from_secs(10);
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
@@ -26,23 +24,25 @@ const QUOTED: usize = 400;
 
 /// The guard was not proved.
 #[derive(Debug)]
-pub(super) struct Unproven {
+pub(crate) struct Unproven {
     /// [`Reason::GuardOpen`] or [`Reason::GuardUnproven`].
-    pub(super) reason: Reason,
+    pub(crate) reason: Reason,
     /// What was tried and how it was answered, one line.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
-/// Tries everything that the guard must refuse, three times over fresh connections.
+/// Tries everything that the guard must refuse, `rounds` times and at least once, each time over fresh connections.
 ///
 /// Where the label was set at `labelled`, an acceptance counts only after the time that the policies may need to know it.
-pub(super) async fn prove(
+pub(crate) async fn prove(
     seed: &Seed,
     namespace: &str,
     facts: &NamespaceFacts,
+    rounds: usize,
     labelled: Option<Instant>,
 ) -> Result<(), Unproven> {
-    for round in 1..=ROUNDS {
+    let rounds = rounds.max(1);
+    for round in 1..=rounds {
         let client = seed.fresh_client().map_err(|error| Unproven {
             reason: Reason::GuardUnproven,
             text: format!("no client could be made for the probe: {error}"),
@@ -50,27 +50,27 @@ pub(super) async fn prove(
         for probe in PROBES {
             let Some(attempt) = Attempt::of(probe, namespace, facts) else { continue };
             loop {
-                let answer = attempt.make(&client).await;
+                let answer = attempt.make(&client, seed).await;
                 let Err(reason) = judge(probe, &answer) else { break };
                 if reason == Reason::GuardOpen && labelled.is_some_and(|at| at.elapsed() < SETTLING) {
                     tokio::time::sleep(AGAIN_AFTER).await;
                     continue;
                 }
-                return Err(Unproven { reason, text: describe(probe, round, &answer) });
+                return Err(Unproven { reason, text: describe(probe, (round, rounds), &answer) });
             }
         }
     }
     Ok(())
 }
 
-fn describe(probe: Probe, round: usize, answer: &ProbeAnswer) -> String {
+fn describe(probe: Probe, (round, rounds): (usize, usize), answer: &ProbeAnswer) -> String {
     let tries = probe.tries();
     let answered = match answer {
         ProbeAnswer::Accepted => "was let in".to_owned(),
         ProbeAnswer::Refused { code, message } => format!("was answered {code} by something else: {}", quote(message)),
         ProbeAnswer::Failed(error) => format!("had no answer: {}", quote(error)),
     };
-    format!("{tries} (a dry run, connection {round} of {ROUNDS}) {answered}")
+    format!("{tries} (a dry run, connection {round} of {rounds}) {answered}")
 }
 
 /// Foreign words: on one line, and not endless.
@@ -107,16 +107,15 @@ impl<'a> Attempt<'a> {
         })
     }
 
-    async fn make(&self, client: &Client) -> ProbeAnswer {
-        let params =
-            PatchParams { dry_run: true, field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    async fn make(&self, client: &Client, seed: &Seed) -> ProbeAnswer {
+        let params = PatchParams { dry_run: true, ..seed.patching() };
         let doing = "the probe";
         let patched = |api: Api<DynamicObject>, name: &str, patch: Value| {
             let name = name.to_owned();
             async move { call(doing, api.patch(&name, &params, &Patch::Merge(&patch))).await.map(drop) }
         };
         let answer = match self {
-            Self::Create(namespace) => create(client, namespace).await,
+            Self::Create(namespace) => create(client, namespace, seed.manager()).await,
             Self::TurnClass(namespace, class) => {
                 patched(mcm(client, namespace, "MachineClass"), class, json!({"provider": "OpenStack"})).await
             }
@@ -137,7 +136,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-async fn create(client: &Client, namespace: &str) -> Result<(), CallError> {
+async fn create(client: &Client, namespace: &str, manager: &str) -> Result<(), CallError> {
     let class = json!({
         "apiVersion": "machine.sapcloud.io/v1alpha1",
         "kind": "MachineClass",
@@ -147,7 +146,7 @@ async fn create(client: &Client, namespace: &str) -> Result<(), CallError> {
         "credentialsSecretRef": {"name": keys::CLOUDPROVIDER_SECRET, "namespace": namespace},
         "secretRef": {"name": PROBE_CLASS, "namespace": namespace},
     });
-    let params = PostParams { dry_run: true, field_manager: Some(FIELD_MANAGER.to_owned()) };
+    let params = PostParams { dry_run: true, field_manager: Some(manager.to_owned()) };
     let class: DynamicObject = serde_json::from_value(class)
         .map_err(|error| CallError::NoAnswer { doing: "the probe".to_owned(), message: error.to_string() })?;
     call("the probe", mcm(client, namespace, "MachineClass").create(&params, &class)).await.map(drop)

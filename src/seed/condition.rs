@@ -3,49 +3,65 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use mcm_migration_core::domain::Reason;
+use mcm_migration_core::plan::Say;
 use serde_json::{Value, json};
 
-use crate::world::{MachineMigration, Phase};
+use crate::world::{MachineCounts, MachineMigration, Phase};
 
-/// What a condition shall say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Say {
-    /// `Guarded` or `Armed`.
-    pub(super) type_: &'static str,
-    pub(super) holds: bool,
-    pub(super) reason: Reason,
-    /// One sentence.
-    pub(super) message: String,
-}
-
-impl Say {
-    pub(super) fn guarded(holds: bool, reason: Reason, message: impl Into<String>) -> Self {
-        Self { type_: "Guarded", holds, reason, message: message.into() }
-    }
-
-    pub(super) fn armed(holds: bool, reason: Reason, message: impl Into<String>) -> Self {
-        Self { type_: "Armed", holds, reason, message: message.into() }
-    }
+/// What else the status shows, beside its conditions.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shown {
+    /// How far the shoot is.
+    pub(crate) phase: Phase,
+    /// What it waits for.
+    pub(crate) reason: Option<Reason>,
+    /// How many Machines are where.
+    pub(crate) machines: MachineCounts,
 }
 
 /// The merge patch that makes `migration` say so, and only if it is still the one that was read; none when it does already.
 ///
 /// Conditions of others stay as they are; a list is replaced as a whole, so all of them are in the patch.
-pub(super) fn status_patch(migration: &MachineMigration, say: &[Say], now: Timestamp) -> Option<Value> {
+///
+/// Without `shown` phase and reason follow the conditions, and the counts stay as they are.
+pub(crate) fn status_patch(
+    migration: &MachineMigration,
+    say: &[Say],
+    shown: Option<&Shown>,
+    now: Timestamp,
+) -> Option<Value> {
     let status = migration.status.clone().unwrap_or_default();
     let generation = migration.metadata.generation;
     let mut conditions = status.conditions.clone();
     for say in say {
         set(&mut conditions, say, generation, now);
     }
-    let phase = phase(status.phase, &conditions);
-    if conditions == status.conditions && status.phase == Some(phase) {
-        return None;
+    let mut patch = json!({"metadata": {"resourceVersion": migration.metadata.resource_version}});
+    if let Some(Shown { phase, reason, machines }) = shown {
+        let reason = reason.map(Reason::camel_case);
+        let same = status.phase == Some(*phase) && status.reason.as_deref() == reason;
+        if same && conditions == status.conditions && status.machines.as_ref() == Some(machines) {
+            return None;
+        }
+        let machines = counts(machines, status.machines.as_ref());
+        patch["status"] = json!({"conditions": conditions, "phase": phase, "reason": reason, "machines": machines});
+    } else {
+        let phase = phase(status.phase, &conditions);
+        if conditions == status.conditions && status.phase == Some(phase) {
+            return None;
+        }
+        patch["status"] = json!({"conditions": conditions, "phase": phase, "reason": waits_for(&conditions)});
     }
-    Some(json!({
-        "metadata": {"resourceVersion": migration.metadata.resource_version},
-        "status": {"conditions": conditions, "phase": phase, "reason": waits_for(&conditions)},
-    }))
+    Some(patch)
+}
+
+/// The counts; a reason that nothing waits for any more is taken out, since a merge patch keeps what it does not name.
+fn counts(new: &MachineCounts, old: Option<&MachineCounts>) -> Value {
+    let mut counts = json!(new);
+    for gone in old.into_iter().flat_map(|old| old.waiting.keys()).filter(|reason| !new.waiting.contains_key(*reason)) {
+        counts["waiting"][gone] = Value::Null;
+    }
+    counts
 }
 
 /// For display: the reason of the first of the two that does not hold; none when both do.
@@ -111,16 +127,18 @@ mod tests {
 
     #[test]
     fn a_condition_says_since_when_it_is_so_and_of_which_generation() {
-        let first = status_patch(&migration(), &[Say::armed(false, Reason::NotArmed, "not yet")], at(10)).unwrap();
+        let first =
+            status_patch(&migration(), &[Say::armed(false, Reason::NotArmed, "not yet")], None, at(10)).unwrap();
         assert_eq!(first["metadata"]["resourceVersion"], "7");
         let guarded = after(&migration(), &first);
         let other = [Say::armed(false, Reason::SeedNodeLost, "node-a")];
-        let second = after(&guarded, &status_patch(&guarded, &other, at(20)).unwrap());
+        let second = after(&guarded, &status_patch(&guarded, &other, None, at(20)).unwrap());
         let condition = &second.status.as_ref().unwrap().conditions[0];
         assert_eq!((condition.last_transition_time.0, condition.observed_generation), (at(10), Some(3)));
         assert_eq!(condition.reason, "SeedNodeLost");
         assert_eq!(second.status.as_ref().unwrap().reason.as_deref(), Some("SeedNodeLost"));
-        let third = after(&second, &status_patch(&second, &[Say::armed(true, Reason::Armed, "")], at(30)).unwrap());
+        let third =
+            after(&second, &status_patch(&second, &[Say::armed(true, Reason::Armed, "")], None, at(30)).unwrap());
         let status = third.status.unwrap();
         assert_eq!((status.conditions[0].last_transition_time.0, status.reason), (at(30), None));
     }
@@ -128,8 +146,8 @@ mod tests {
     #[test]
     fn what_is_so_already_is_not_written_again() {
         let say = [Say::guarded(true, Reason::Guarded, "proved"), Say::armed(true, Reason::Armed, "armed")];
-        let armed = after(&migration(), &status_patch(&migration(), &say, at(10)).unwrap());
-        assert_eq!(status_patch(&armed, &say, at(99)), None);
+        let armed = after(&migration(), &status_patch(&migration(), &say, None, at(10)).unwrap());
+        assert_eq!(status_patch(&armed, &say, None, at(99)), None);
     }
 
     #[test]
@@ -143,7 +161,7 @@ mod tests {
             conditions: vec![foreign.clone()],
             ..crate::world::MachineMigrationStatus::default()
         });
-        let patch = status_patch(&before, &[Say::armed(false, Reason::NotArmed, "")], at(10)).unwrap();
+        let patch = status_patch(&before, &[Say::armed(false, Reason::NotArmed, "")], None, at(10)).unwrap();
         assert!(after(&before, &patch).status.unwrap().conditions.contains(&foreign));
     }
 
@@ -156,7 +174,7 @@ mod tests {
                 ..crate::world::MachineMigrationStatus::default()
             });
             let say = [Say::guarded(guarded, Reason::Guarded, ""), Say::armed(armed, Reason::Armed, "")];
-            after(&migration, &status_patch(&migration, &say, at(1)).unwrap()).status.unwrap().phase
+            after(&migration, &status_patch(&migration, &say, None, at(1)).unwrap()).status.unwrap().phase
         };
         assert_eq!(phase_after(None, false, false), Some(Phase::Pending));
         assert_eq!(phase_after(None, true, false), Some(Phase::Guarded));

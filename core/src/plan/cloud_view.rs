@@ -1,0 +1,66 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::decide::Because;
+use crate::domain::{Region, Server, ServerId};
+
+use super::{Moment, Settings};
+
+/// What is known of a shoot's project in the cloud.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CloudView {
+    /// The last LIST of servers of each region.
+    pub lists: BTreeMap<Region, Listed>,
+    /// Regions that could not be listed, and why.
+    pub troubles: BTreeMap<Region, Because>,
+    /// Why the whole project is stopped: its credentials, or a label that the API refuses.
+    pub stopped: Option<Because>,
+    /// Servers whose boot volume has been taken care of.
+    pub cared: BTreeSet<ServerId>,
+    /// For servers in creation and in error: whether the allowed addresses of their network interfaces are in place.
+    pub addressed: BTreeSet<ServerId>,
+}
+
+/// One complete LIST of the servers of a region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// By ID.
+    pub servers: BTreeMap<ServerId, Server>,
+    /// No later than the moment that it shows.
+    pub at: Moment,
+}
+
+impl Listed {
+    /// A LIST that was asked for at `at`.
+    #[must_use]
+    pub fn new(servers: impl IntoIterator<Item = Server>, at: Moment) -> Self {
+        Self { servers: servers.into_iter().map(|server| (server.id, server)).collect(), at }
+    }
+
+    /// How old it is.
+    #[must_use]
+    pub fn age(&self, now: Moment) -> Duration {
+        now.saturating_sub(self.at)
+    }
+}
+
+impl CloudView {
+    /// The LIST of a region, if it may still be acted on.
+    #[must_use]
+    pub fn fresh(&self, region: &Region, now: Moment) -> Option<&Listed> {
+        self.lists.get(region).filter(|listed| listed.age(now) <= Settings::LIST_MAX_AGE)
+    }
+
+    /// What stands in the way of a call to a region.
+    #[must_use]
+    pub fn trouble(&self, region: &Region) -> Option<&Because> {
+        self.stopped.as_ref().or_else(|| self.troubles.get(region))
+    }
+
+    /// Takes up a server as a call has just shown it.
+    pub fn take_up(&mut self, region: &Region, server: Server) {
+        if let Some(listed) = self.lists.get_mut(region) {
+            listed.servers.insert(server.id, server);
+        }
+    }
+}

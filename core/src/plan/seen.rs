@@ -1,0 +1,187 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::decide::NamespaceFacts;
+use crate::domain::{McmContainers, ProviderId};
+
+use super::Moment;
+
+/// The Lease `machine-controller` of a shoot, as one read shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LeaseSighting {
+    /// `spec.holderIdentity`: the host name of a pod, which is its name.
+    pub holder: Box<str>,
+    /// `spec.renewTime`, as text. It is only ever compared with itself: clocks of others are never compared with ours.
+    pub renewed: Box<str>,
+}
+
+/// What this leader has seen of one shoot, kept from look to look. A new leader starts with nothing: waiting is free,
+/// remembering is not safe.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Seen {
+    ids: BTreeMap<Box<str>, (Box<str>, Moment)>,
+    openstack_gone: Option<Moment>,
+    machines_then: Option<BTreeSet<Box<str>>>,
+    without_id: BTreeMap<Box<str>, Moment>,
+    restoring: Option<Moment>,
+    pub(super) pods: BTreeMap<Box<str>, PodSeen>,
+    pub(super) lease: Option<LeaseSeen>,
+}
+
+/// A pod of the machine-controller-manager, as this leader has seen it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PodSeen {
+    pub(super) name: Box<str>,
+    pub(super) node: Box<str>,
+    pub(super) containers: McmContainers,
+    pub(super) first: Moment,
+    restarts: u32,
+    /// When a restart of its provider was last seen.
+    pub(super) restarted: Option<Moment>,
+    /// When it was last seen as the Lease's holder.
+    pub(super) held: Option<Moment>,
+    /// Since when it is gone, or has ended.
+    pub(super) gone: Option<Moment>,
+}
+
+/// The Lease, as this leader has seen it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LeaseSeen {
+    pub(super) sighting: LeaseSighting,
+    /// When the read was asked for that was the last to show this.
+    asked: Moment,
+    /// The last change of `renewTime` came after this moment: the read before it still showed the old one. None before the first change.
+    pub(super) changed_after: Option<Moment>,
+}
+
+impl Seen {
+    /// Takes up what the caches show at `now`.
+    pub fn observe(&mut self, facts: &NamespaceFacts, restoring: bool, now: Moment) {
+        self.observe_ids(facts, now);
+        self.observe_pods(facts, now);
+        // While the template has OpenStack, a pod may come and go between two looks.
+        if facts.openstack_mcm_deployed() || facts.openstack_mcm_pod().is_some() {
+            (self.openstack_gone, self.machines_then) = (None, None);
+        } else {
+            self.openstack_gone.get_or_insert(now);
+        }
+        self.restoring = restoring.then(|| self.restoring.unwrap_or(now));
+    }
+
+    /// The caches show nothing for certain: a pod may come and go unseen, so the wait for it begins anew.
+    pub fn lose_sight(&mut self) {
+        (self.openstack_gone, self.machines_then) = (None, None);
+    }
+
+    /// Takes up an uncached list of the Machines' names, complete at some moment after the last OpenStack pod was seen gone.
+    pub fn observe_machines<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+        if self.openstack_gone.is_some() && self.machines_then.is_none() {
+            self.machines_then = Some(names.into_iter().map(Into::into).collect());
+        }
+    }
+
+    /// Takes up one read of the Lease `machine-controller`, asked for at `asked` and answered at `answered`; none when there is none.
+    pub fn observe_lease(&mut self, lease: Option<LeaseSighting>, asked: Moment, answered: Moment) {
+        let Some(sighting) = lease else {
+            self.lease = None;
+            return;
+        };
+        for pod in self.pods.values_mut().filter(|pod| pod.name == sighting.holder && pod.gone.is_none()) {
+            pod.held = Some(answered);
+        }
+        let changed_after = match &self.lease {
+            Some(before) if before.sighting.renewed == sighting.renewed => before.changed_after,
+            Some(before) => Some(before.asked),
+            None => None,
+        };
+        self.lease = Some(LeaseSeen { sighting, asked, changed_after });
+    }
+
+    /// When the STACKIT ID that the Machine has now was first seen.
+    #[must_use]
+    pub fn id_since(&self, machine: &str) -> Option<Moment> {
+        self.ids.get(machine).map(|(_, since)| *since)
+    }
+
+    /// The STACKIT ID that the Machine was last seen with.
+    #[must_use]
+    pub fn id(&self, machine: &str) -> Option<&str> {
+        self.ids.get(machine).map(|(id, _)| &**id)
+    }
+
+    /// Since when neither an OpenStack pod nor a Deployment that makes one has been seen: the moment at which the last was seen gone,
+    /// or this leader began to look.
+    #[must_use]
+    pub fn openstack_gone(&self) -> Option<Moment> {
+        self.openstack_gone
+    }
+
+    /// Whether the Machine was there when the Machines were listed after the last OpenStack pod had gone. One that was not was
+    /// made later, when nobody created servers in OpenStack any more. None while they were not listed.
+    #[must_use]
+    pub fn was_there(&self, machine: &str) -> Option<bool> {
+        self.machines_then.as_ref().map(|then| then.contains(machine))
+    }
+
+    /// Since when the Machine has been seen without an ID.
+    #[must_use]
+    pub fn without_id_since(&self, machine: &str) -> Option<Moment> {
+        self.without_id.get(machine).copied()
+    }
+
+    /// Since when the shoot has been seen restoring here.
+    #[must_use]
+    pub fn restoring_since(&self) -> Option<Moment> {
+        self.restoring
+    }
+
+    fn observe_ids(&mut self, facts: &NamespaceFacts, now: Moment) {
+        self.ids.retain(|name, (id, _)| facts.machines.get(name).is_some_and(|machine| machine.provider_id == *id));
+        self.without_id
+            .retain(|name, _| facts.machines.get(name).is_some_and(|machine| machine.provider_id.is_empty()));
+        for (name, machine) in &facts.machines {
+            match ProviderId::of(&machine.provider_id) {
+                ProviderId::Stackit(_) if !self.ids.contains_key(name) => {
+                    self.ids.insert(name.clone(), (machine.provider_id.clone(), now));
+                }
+                ProviderId::None => drop(self.without_id.entry(name.clone()).or_insert(now)),
+                _ => {}
+            }
+        }
+    }
+
+    fn observe_pods(&mut self, facts: &NamespaceFacts, now: Moment) {
+        let alive = |uid: &str| facts.mcm_pods.values().any(|pod| &*pod.uid == uid && !pod.ended);
+        for (uid, pod) in &mut self.pods {
+            if alive(uid) {
+                // What was seen gone and is there again was never gone for certain.
+                pod.gone = None;
+            } else {
+                pod.gone.get_or_insert(now);
+            }
+        }
+        for (name, pod) in facts.mcm_pods.iter().filter(|(_, pod)| !pod.ended) {
+            let seen = self.pods.entry(pod.uid.clone()).or_insert_with(|| PodSeen {
+                name: name.clone(),
+                node: pod.node.clone(),
+                containers: pod.containers,
+                first: now,
+                restarts: pod.restarts,
+                restarted: None,
+                held: None,
+                gone: None,
+            });
+            if pod.restarts != seen.restarts {
+                (seen.restarts, seen.restarted) = (pod.restarts, Some(now));
+            }
+            seen.containers = pod.containers;
+            seen.node.clone_from(&pod.node);
+        }
+        self.forget_old_pods();
+    }
+
+    /// A pod that was gone before any ID that is there now was seen proves nothing and hinders nothing.
+    fn forget_old_pods(&mut self) {
+        let oldest = self.ids.values().map(|(_, since)| *since).min();
+        self.pods.retain(|_, pod| pod.gone.is_none_or(|gone| oldest.is_some_and(|oldest| gone >= oldest)));
+    }
+}

@@ -1,0 +1,163 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::decide::{Because, MachineFacts, NamespaceFacts};
+use crate::domain::{GuardLabel, Reason};
+
+use super::{
+    Action, Backoff, ClassDetails, CloudView, Moment, NodeSeen, Ownership, Seen, Settings, label, ownership, rewrite,
+    settle, worker,
+};
+
+/// Everything about one shoot that a plan is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Shoot<'a> {
+    /// What the API server says, read past every cache.
+    pub facts: &'a NamespaceFacts,
+    /// The MachineClasses, read together with the facts.
+    pub classes: &'a BTreeMap<Box<str>, ClassDetails>,
+    /// What this leader has seen.
+    pub seen: &'a Seen,
+    /// The Nodes of the seed; none while they are not known.
+    pub nodes: Option<&'a [NodeSeen]>,
+    /// What is known of the project in the cloud.
+    pub cloud: &'a CloudView,
+    /// What the last probe of the guard proved, in this pass.
+    pub proof: &'a Proof,
+    /// Steps that failed and are not tried again yet.
+    pub backoff: &'a Backoff,
+}
+
+/// What the probe of the guard proved in this pass.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Proof {
+    /// It was not probed.
+    #[default]
+    Unasked,
+    /// Every attempt was refused by the guard's policies.
+    Holds,
+    /// It does not hold, or nothing proves that it does.
+    Fails(Because),
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// The shoot as a whole: its MachineMigration, its Worker.
+    Shoot,
+    /// A Machine.
+    Machine,
+    /// A MachineClass.
+    MachineClass,
+}
+
+/// Why something is not done yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    /// What it is about.
+    pub kind: Kind,
+    /// Its name; empty for the shoot.
+    pub name: Box<str>,
+    /// Why.
+    pub because: Because,
+}
+
+/// What is to be done for a shoot now, what waits and why, and when to look again.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Plan {
+    /// In the order in which they are carried out.
+    pub actions: Vec<Action>,
+    /// In the order of the steps.
+    pub waits: Vec<Wait>,
+    /// The shortest wait that time alone ends.
+    pub next: Option<Duration>,
+    /// Machines whose server carries every label, by the last LIST.
+    pub labelled: usize,
+    /// Machines of which that is not known yet, because no LIST was looked at.
+    pub unknown: usize,
+}
+
+impl Plan {
+    pub(super) fn act(&mut self, action: Action) {
+        self.actions.push(action);
+    }
+
+    /// Asks for a LIST, once.
+    pub(super) fn list(&mut self, region: &super::Region) {
+        let action = Action::List { region: region.clone() };
+        if !self.actions.contains(&action) {
+            self.actions.push(action);
+        }
+    }
+
+    pub(super) fn wait(&mut self, kind: Kind, name: &str, because: Because) {
+        self.waits.push(Wait { kind, name: name.into(), because });
+    }
+
+    pub(super) fn again_in(&mut self, left: Duration) {
+        self.next = Some(self.next.map_or(left, |next| next.min(left)));
+    }
+}
+
+/// Plans one shoot. Nothing is to be done where it is not ours, paused or on its way back.
+///
+/// # Errors
+/// Why nothing may be done, nor be written into the status, of a shoot that is not ours.
+pub fn plan(shoot: &Shoot<'_>, now: Moment, settings: &Settings) -> Result<Plan, Because> {
+    let owner = ownership(shoot.facts)?;
+    if let Some((name, _)) = shoot.facts.workers.iter().find(|(_, worker)| !worker.is_stackit) {
+        return Err(Because::about(Reason::WorkerNotStackit, &**name));
+    }
+    let mut plan = Plan::default();
+    if shoot.facts.migration.is_some_and(|migration| migration.paused) {
+        plan.wait(Kind::Shoot, "", Because::of(Reason::Paused));
+        return Ok(plan);
+    }
+    if shoot.facts.guard() == Some(GuardLabel::RollingBack) {
+        plan.wait(Kind::Shoot, "", Because::of(Reason::RollingBack));
+        return Ok(plan);
+    }
+    restoring(shoot, owner, now, &mut plan);
+    settle::plan(shoot, owner, now, settings, &mut plan);
+    super::retire::plan(shoot, settings, &mut plan);
+    rewrite::plan(shoot, now, settings, &mut plan);
+    if owner == Ownership::Ours {
+        label::plan(shoot, now, settings, &mut plan);
+        worker::plan(shoot, &mut plan);
+    }
+    hold_back(shoot.backoff, now, &mut plan);
+    Ok(plan)
+}
+
+fn restoring(shoot: &Shoot<'_>, owner: Ownership, now: Moment, plan: &mut Plan) {
+    let legacy = shoot.facts.machines.values().any(MachineFacts::is_legacy);
+    let slow = shoot.seen.restoring_since().is_some_and(|since| now.saturating_sub(since) >= Settings::RESTORE_ALARM);
+    if owner == Ownership::RestoringHere && legacy && slow {
+        plan.wait(Kind::Shoot, "", Because::of(Reason::RestoreSlow));
+    }
+}
+
+/// Leaves out the steps that failed a moment ago, and says why they failed.
+fn hold_back(backoff: &Backoff, now: Moment, plan: &mut Plan) {
+    let mut waits = Vec::new();
+    let mut next = None::<Duration>;
+    plan.actions.retain(|action| match backoff.held(action, now) {
+        None => true,
+        Some((because, left)) => {
+            let kind = match action {
+                Action::Retire { .. } => Kind::MachineClass,
+                _ if action.subject().is_empty() || matches!(action, Action::List { .. }) => Kind::Shoot,
+                Action::MarkWorker { .. } | Action::UnmarkWorker { .. } => Kind::Shoot,
+                _ => Kind::Machine,
+            };
+            let name = if kind == Kind::Shoot { "" } else { action.subject() };
+            waits.push(Wait { kind, name: name.into(), because: because.clone() });
+            next = Some(next.map_or(left, |next| next.min(left)));
+            false
+        }
+    });
+    plan.waits.extend(waits);
+    if let Some(left) = next {
+        plan.again_in(left);
+    }
+}

@@ -1,0 +1,148 @@
+//! What all shoots of one project in the cloud share: the last LIST of each region, the canary, and that the API refuses a label.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use mcm_migration_core::decide::Because;
+use mcm_migration_core::domain::{ProjectId, Reason, Region, Server, ServerId};
+use mcm_migration_core::plan::{Listed, Moment};
+
+use super::{Clock, Cloud, because};
+
+/// How long a project rests after the API refused a label by its pattern.
+const REFUSED_FOR: Duration = Duration::from_secs(3600);
+/// A LIST that another shoot of the project asked for this long ago will do.
+const SHARED_FOR: Duration = Duration::from_secs(20);
+/// How often the canary is looked up by its label, and the first pause between.
+const LOOKS: u32 = 5;
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// The projects that shoots have work in. A project that no shoot holds any more is forgotten.
+#[derive(Debug, Default)]
+pub(super) struct Projects(Mutex<HashMap<ProjectId, Weak<Project>>>);
+
+/// One project.
+#[derive(Debug, Default)]
+pub(super) struct Project {
+    lists: tokio::sync::Mutex<BTreeMap<Region, Listed>>,
+    canary: tokio::sync::Mutex<bool>,
+    refused: Mutex<Option<(Because, Moment)>>,
+}
+
+impl Projects {
+    pub(super) fn of(&self, id: ProjectId) -> Arc<Project> {
+        let mut projects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        projects.retain(|_, project| project.strong_count() > 0);
+        if let Some(project) = projects.get(&id).and_then(Weak::upgrade) {
+            return project;
+        }
+        let project = Arc::new(Project::default());
+        projects.insert(id, Arc::downgrade(&project));
+        project
+    }
+}
+
+impl Project {
+    /// Why no server of the project may be labelled.
+    pub(super) fn refused(&self, now: Moment) -> Option<Because> {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.as_ref().filter(|(_, at)| now.saturating_sub(*at) < REFUSED_FOR).map(|(because, _)| because.clone())
+    }
+
+    /// The servers of a region: a LIST, or the one that another shoot of the project has just asked for.
+    pub(super) async fn list(
+        &self,
+        cloud: &impl Cloud,
+        region: &Region,
+        clock: &impl Clock,
+    ) -> Result<Listed, Because> {
+        let mut lists = self.lists.lock().await;
+        if let Some(listed) = lists.get(region).filter(|listed| listed.age(clock.now()) < SHARED_FOR) {
+            return Ok(listed.clone());
+        }
+        let asked = clock.now();
+        let servers = cloud.servers(region).await.map_err(|error| because(&error))?;
+        let listed = Listed::new(servers, asked);
+        lists.insert(region.clone(), listed.clone());
+        Ok(listed)
+    }
+
+    /// Sets labels on a server and checks the answer. The first one of a project is a canary: no other is set before it was read back by GET
+    /// and by selector.
+    pub(super) async fn label(
+        &self,
+        cloud: &impl Cloud,
+        clock: &impl Clock,
+        region: &Region,
+        server: ServerId,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<Server, Because> {
+        let mut canary = Some(self.canary.lock().await);
+        if canary.as_ref().is_some_and(|passed| **passed) {
+            // Only the canary holds the others up.
+            canary = None;
+        }
+        if let Some(because) = self.refused(clock.now()) {
+            return Err(because);
+        }
+        let answer = match cloud.label(region, server, labels).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                let because = because(&error);
+                if because.reason == Reason::LabelRefused {
+                    let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+                    *refused = Some((because.clone(), clock.now()));
+                }
+                return Err(because);
+            }
+        };
+        verify(&answer, labels)?;
+        if let Some(mut passed) = canary {
+            let read = cloud.server(region, server).await.map_err(|error| because(&error))?;
+            verify(&read, labels)?;
+            visible(cloud, clock, region, server, labels).await?;
+            *passed = true;
+        }
+        self.take_up(region, answer.clone()).await;
+        Ok(answer)
+    }
+
+    async fn take_up(&self, region: &Region, server: Server) {
+        if let Some(listed) = self.lists.lock().await.get_mut(region) {
+            listed.servers.insert(server.id, server);
+        }
+    }
+}
+
+fn verify(server: &Server, labels: &BTreeMap<String, String>) -> Result<(), Because> {
+    match labels
+        .iter()
+        .find(|(key, value)| server.labels.get(key.as_str()).map(|label| &**label) != Some(value.as_str()))
+    {
+        None => Ok(()),
+        Some((key, _)) => Err(Because::about(Reason::LabelUnverified, format!("{key} on server {}", server.id))),
+    }
+}
+
+/// Waits until the server is found by its label, as the machine-controller-manager will look for it.
+async fn visible(
+    cloud: &impl Cloud,
+    clock: &impl Clock,
+    region: &Region,
+    server: ServerId,
+    labels: &BTreeMap<String, String>,
+) -> Result<(), Because> {
+    let Some((key, value)) = labels.iter().find(|(key, _)| key.ends_with("/machine")).or_else(|| labels.iter().next())
+    else {
+        return Ok(());
+    };
+    for look in 0..LOOKS {
+        let found = cloud.servers_with_label(region, key, value).await.map_err(|error| because(&error))?;
+        if found.iter().any(|found| found.id == server) {
+            return Ok(());
+        }
+        clock.sleep(LOOK_AGAIN * 2_u32.pow(look)).await;
+    }
+    Err(Because::about(Reason::LabelUnverified, format!("server {server} is not found by its label {key}")))
+}

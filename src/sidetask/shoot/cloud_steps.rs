@@ -1,0 +1,177 @@
+//! The steps that speak to the cloud.
+
+use std::collections::BTreeMap;
+
+use mcm_migration_core::decide::{Because, Known};
+use mcm_migration_core::domain::{NetworkId, Reason, Region, ServerId, StackitProviderId};
+use mcm_migration_core::plan::Settings;
+
+use super::Shoot;
+use super::pass::Pass;
+use super::step::{Came, lost_leadership};
+use crate::sidetask::watchdog::Need;
+use crate::sidetask::{Clock, Cloud, Clouds, Cluster, Fence, Owners, because};
+
+impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> {
+    pub(super) async fn list(&mut self, region: &Region) -> Result<Came, Because> {
+        let listed = match self.open_session().await {
+            Ok(session) => session.project.list(&*session.client, region, &self.context.clock).await,
+            Err(because) => Err(because),
+        };
+        match listed {
+            Ok(listed) => {
+                self.cloud.lists.insert(region.clone(), listed);
+                self.cloud.troubles.remove(region);
+                Ok(Came::Learnt)
+            }
+            Err(because) => {
+                self.cloud.troubles.insert(region.clone(), because.clone());
+                Err(because)
+            }
+        }
+    }
+
+    pub(super) async fn label(
+        &mut self,
+        pass: &Pass,
+        name: &str,
+        region: &Region,
+        server: ServerId,
+        labels: &BTreeMap<Box<str>, Box<str>>,
+    ) -> Result<Came, Because> {
+        // The batch may have taken its time since the plan was made.
+        if self.cloud.fresh(region, self.context.clock.now()).is_none() {
+            return Ok(Came::Void);
+        }
+        self.may(Need::Own).await?;
+        if !self.is_ours_for_certain(pass, name, server).await? {
+            return Ok(Came::Void);
+        }
+        let session = self.open_session().await?;
+        if Some(session.id) != pass.snapshot.facts.project || !self.context.fence.holds() {
+            return Err(lost_leadership());
+        }
+        let labels = labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        let clock = &self.context.clock;
+        match session.project.label(&*session.client, clock, region, server, &labels).await {
+            Ok(server) => {
+                self.cloud.take_up(region, server);
+                Ok(Came::Learnt)
+            }
+            Err(because) => {
+                match because.reason {
+                    Reason::LabelRefused | Reason::CredentialsInvalid => self.cloud.stopped = Some(because.clone()),
+                    // It may be gone, or changed: the next pass lists again.
+                    Reason::ServerGone => drop(self.cloud.lists.remove(region)),
+                    _ => {}
+                }
+                Err(because)
+            }
+        }
+    }
+
+    /// Whether the persisted Machine still names this server in this project, with the class that was planned for, and nothing of OpenStack has
+    /// come back.
+    async fn is_ours_for_certain(&self, pass: &Pass, name: &str, server: ServerId) -> Result<bool, Because> {
+        let Some(machine) = self.machine(name).await? else { return Ok(false) };
+        let planned = pass.snapshot.facts.machines.get(name);
+        let id = StackitProviderId::parse(&machine.facts.provider_id).ok();
+        let same = id.is_some_and(|id| id.server == server && Some(id.project) == pass.snapshot.facts.project);
+        if !same || planned.is_none_or(|planned| planned.class != machine.facts.class) {
+            return Ok(false);
+        }
+        self.context.cluster.look(&self.namespace, |known| match known {
+            Known::Fresh(facts) => match facts.openstack_remains().next() {
+                None => Ok(true),
+                Some(because) => Err(because),
+            },
+            Known::Stale(resource) => Err(Because::about(Reason::CacheStale, resource)),
+        })
+    }
+
+    pub(super) async fn care_for_boot_volume(
+        &mut self,
+        name: &str,
+        region: &Region,
+        server: ServerId,
+    ) -> Result<Came, Because> {
+        self.may(Need::Own).await?;
+        let Some(machine) = self.machine(name).await? else { return Ok(Came::Void) };
+        if StackitProviderId::parse(&machine.facts.provider_id).ok().map(|id| id.server) != Some(server) {
+            return Ok(Came::Void);
+        }
+        let session = self.open_session().await?;
+        let client = &*session.client;
+        let uncared = |why: String| Because::about(Reason::BootVolumeUncared, why);
+        if let Some(volume) = client.boot_volume(region, server).await.map_err(|error| because(&error))? {
+            let attached = client.attachments(region, server).await.map_err(|error| because(&error))?;
+            let attached = attached.into_iter().find(|attachment| attachment.volume == volume);
+            let attached = attached.ok_or_else(|| uncared(format!("volume {volume} is not attached")))?;
+            if !attached.delete_on_termination {
+                if !self.context.fence.holds() {
+                    return Err(lost_leadership());
+                }
+                let changed =
+                    client.delete_with_server(region, server, volume).await.map_err(|error| because(&error))?;
+                if !changed.delete_on_termination {
+                    return Err(uncared(format!("the answer for volume {volume} does not show it")));
+                }
+            }
+        }
+        self.cloud.cared.insert(server);
+        Ok(Came::Learnt)
+    }
+
+    /// Adds the missing allowed addresses to the server's interfaces in a network, and reads them back.
+    pub(super) async fn address(
+        &mut self,
+        name: &str,
+        region: &Region,
+        server: ServerId,
+        network: NetworkId,
+        addresses: &[String],
+    ) -> Result<Came, Because> {
+        self.may(Need::Act).await?;
+        let Some(machine) = self.machine(name).await? else { return Ok(Came::Void) };
+        if !machine.facts.provider_id.is_empty() {
+            return Ok(Came::Void);
+        }
+        let session = self.open_session().await?;
+        let client = &*session.client;
+        let unresolved = |why: &str| Because::about(Reason::InFlightUnresolved, why);
+        let read = client.nics(region, server).await.map_err(|error| because(&error))?;
+        let ours: Vec<_> = read.into_iter().filter(|nic| nic.network == network).collect();
+        if ours.is_empty() {
+            return Err(unresolved("its server has no network interface in the network of its class"));
+        }
+        for nic in &ours {
+            let mut wanted = nic.allowed_addresses.clone();
+            wanted.extend(addresses.iter().filter(|address| !nic.allowed_addresses.contains(*address)).cloned());
+            if wanted.len() == nic.allowed_addresses.len() {
+                continue;
+            }
+            if !self.context.fence.holds() {
+                return Err(lost_leadership());
+            }
+            client.allow(region, network, nic.id, &wanted).await.map_err(|error| because(&error))?;
+        }
+        let read = client.nics(region, server).await.map_err(|error| because(&error))?;
+        let mut ours = read.iter().filter(|nic| nic.network == network);
+        if ours.any(|nic| addresses.iter().any(|address| !nic.allowed_addresses.contains(address))) {
+            return Err(unresolved("the allowed addresses of its network interface do not show"));
+        }
+        self.cloud.addressed.insert(server);
+        Ok(Came::Learnt)
+    }
+
+    /// What an earlier pass could not reach is asked for again, and a project whose labels are refused rests.
+    pub(super) fn forget_troubles(&mut self) {
+        self.cloud.troubles.clear();
+        let refused = self.session.as_ref().and_then(|session| session.project.refused(self.context.clock.now()));
+        self.cloud.stopped = refused;
+        let now = self.context.clock.now();
+        // Long lists of large projects are not kept for longer than they are of use.
+        let keep = self.context.config.settings.drift_every.max(Settings::LIST_MAX_AGE);
+        self.cloud.lists.retain(|_, listed| listed.age(now) <= keep);
+    }
+}

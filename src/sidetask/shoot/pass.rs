@@ -1,0 +1,167 @@
+//! One pass: read, plan, carry out, until nothing is left to do now; then report.
+
+use std::time::Duration;
+
+use mcm_migration_core::decide::{Because, Known, MachineFacts};
+use mcm_migration_core::domain::Region;
+use mcm_migration_core::plan::{self, Action, Plan, Proof, report};
+
+use super::Shoot;
+use super::step::{Came, lost_leadership};
+use crate::sidetask::{Clock, Clouds, Cluster, Fence, Owners, Snapshot, Write};
+
+/// Rounds of planning in one pass. Each carries something out; a healthy shoot needs about eight.
+const ROUNDS: usize = 16;
+
+/// What one pass knows.
+pub(super) struct Pass {
+    pub(super) snapshot: Snapshot,
+    pub(super) proof: Proof,
+    pub(super) just_closed: bool,
+}
+
+impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> {
+    /// Passes over the shoot, and says after which pause the next pass is due.
+    ///
+    /// # Errors
+    /// Why nothing may be done, nor be written into the status.
+    pub(super) async fn pass(&mut self) -> Result<Duration, Because> {
+        let snapshot = self.read_snapshot().await?;
+        self.seen.observe_machines(snapshot.facts.machines.keys().map(|name| &**name));
+        let facts = &snapshot.facts;
+        self.backoff.retain(|subject| {
+            facts.machines.contains_key(subject)
+                || facts.classes.contains_key(subject)
+                || facts.workers.contains_key(subject)
+                || subject.is_empty()
+                || Region::parse(subject).is_ok()
+        });
+        self.forget_troubles();
+        let mut pass = Pass { snapshot, proof: Proof::Unasked, just_closed: false };
+        let mut plan = self.plan(&pass)?;
+        for _ in 0..ROUNDS {
+            if plan.actions.is_empty() || !self.round(&mut pass, &plan).await? {
+                break;
+            }
+            plan = self.plan(&pass)?;
+        }
+        plan = self.report(&mut pass, plan).await?;
+        self.tell(&plan).await;
+        Ok(self.pause(&plan))
+    }
+
+    pub(super) fn plan(&self, pass: &Pass) -> Result<Plan, Because> {
+        let nodes = self.context.nodes();
+        let shoot = self.shoot(pass, nodes.as_deref());
+        plan::plan(&shoot, self.context.clock.now(), &self.context.config.settings)
+    }
+
+    fn shoot<'a>(&'a self, pass: &'a Pass, nodes: Option<&'a [plan::NodeSeen]>) -> plan::Shoot<'a> {
+        plan::Shoot {
+            facts: &pass.snapshot.facts,
+            classes: &pass.snapshot.classes,
+            seen: &self.seen,
+            nodes,
+            cloud: &self.cloud,
+            proof: &pass.proof,
+            backoff: &self.backoff,
+        }
+    }
+
+    /// Carries out one plan. Says whether another is to be made.
+    async fn round(&mut self, pass: &mut Pass, plan: &Plan) -> Result<bool, Because> {
+        let (mut changed, mut learnt) = (false, false);
+        for action in &plan.actions {
+            if !self.context.fence.holds() {
+                return Err(lost_leadership());
+            }
+            if is_slow(action) && self.something_more_urgent(pass) {
+                return Ok(false);
+            }
+            match self.carry_out(pass, action).await {
+                Came::Done => changed = true,
+                // What failed is held back from now on, so that the next plan says why and goes on with the rest.
+                Came::Learnt | Came::Failed(_) => learnt = true,
+                Came::Void => changed |= !self.context.config.dry_run,
+            }
+            // What follows in this plan may rely on what the guard and the class were.
+            if changed
+                && matches!(action, Action::CloseGuard | Action::Arm | Action::Disarm { .. } | Action::Retire { .. })
+            {
+                break;
+            }
+        }
+        if changed {
+            pass.snapshot = self.read_snapshot().await?;
+        }
+        Ok(changed || learnt)
+    }
+
+    /// Whether Machines have turned up meanwhile that cannot wait until every label is set.
+    fn something_more_urgent(&self, pass: &Pass) -> bool {
+        let urgent = |machines: &std::collections::BTreeMap<Box<str>, MachineFacts>| {
+            machines.values().filter(|machine| machine.is_legacy() || machine.provider_id.is_empty()).count()
+        };
+        let before = urgent(&pass.snapshot.facts.machines);
+        self.context.cluster.look(&self.namespace, |known| match known {
+            Known::Fresh(facts) => urgent(&facts.machines) > before,
+            Known::Stale(_) => false,
+        })
+    }
+
+    /// Writes the status; where that lets the Worker be marked, marks it and writes the status again.
+    async fn report(&mut self, pass: &mut Pass, mut plan: Plan) -> Result<Plan, Because> {
+        for _ in 0..2 {
+            let nodes = self.context.nodes();
+            let report = report(&self.shoot(pass, nodes.as_deref()), &plan);
+            let mut standing = Self::waiting(&plan);
+            let Some(migration) = pass.snapshot.facts.migration.as_mut() else {
+                self.stands(standing);
+                return Ok(plan);
+            };
+            standing.phase = Some(report.phase);
+            let labelled = report.conditions.iter().find(|say| say.type_ == "Labelled").map(|say| say.holds);
+            let before = migration.labelled;
+            migration.labelled = labelled.unwrap_or(before);
+            let turned = before != migration.labelled;
+            self.stands(standing);
+            if self.context.config.dry_run {
+                return Ok(plan);
+            }
+            if let Err(because) = self.write(Write::Report(&report)).await {
+                tracing::warn!(namespace = &*self.namespace, why = because.subject, "the status was not written");
+                return Ok(plan);
+            }
+            if !turned {
+                return Ok(plan);
+            }
+            plan = self.plan(pass)?;
+            let marks: Vec<_> =
+                plan.actions.iter().filter(|action| matches!(action, Action::MarkWorker { .. })).cloned().collect();
+            if marks.is_empty() {
+                return Ok(plan);
+            }
+            for mark in &marks {
+                self.carry_out(pass, mark).await;
+            }
+            pass.snapshot = self.read_snapshot().await?;
+            plan = self.plan(pass)?;
+        }
+        Ok(plan)
+    }
+
+    /// When to pass again if nothing changes.
+    fn pause(&self, plan: &Plan) -> Duration {
+        let config = &self.context.config;
+        let quiet = plan.waits.is_empty() && plan.actions.is_empty() && plan.unknown == 0;
+        let longest = if quiet { config.settings.drift_every } else { config.pass_every };
+        // Spread, so that the shoots of a seed do not come all at once.
+        let longest = longest.mul_f64(0.9 + 0.1 * self.context.clock.jitter());
+        plan.next.map_or(longest, |next| next.min(longest))
+    }
+}
+
+/// Steps that wait for the limits of the cloud.
+fn is_slow(action: &Action) -> bool {
+    matches!(action, Action::Label { .. } | Action::CareForBootVolume { .. })
+}

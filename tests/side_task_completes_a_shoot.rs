@@ -1,0 +1,23 @@
+//! A shoot goes from legacy to complete with no write by anybody else.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod side_task_support;
+mod support;
+
+use rig::Shoot;
+use side_task_support::{LONG, Seed, assert_harmless, renew_lease};
+use simulator::Operation;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_legacy_shoot_completes_by_itself() {
+    let seed = Seed::start().await;
+    let shoot = seed.create(Shoot::new("prod").legacy_machines(7)).await;
+    let _renewing = renew_lease(&seed.client, &shoot);
+    let _product = seed.one_replica(&[]).await;
+    seed.await_condition(&shoot, "Complete", LONG).await;
+    seed.assert_complete(&shoot).await;
+    let journal = seed.cloud().journal();
+    assert_harmless(&journal);
+    let patches = journal.iter().filter(|call| call.operation == Operation::PatchServer).count();
+    assert_eq!(patches, 7, "one PATCH a server");
+}
