@@ -39,9 +39,11 @@ pub enum Fault {
     Redirect,
     /// The connection is reset before anything is sent; the call is not carried out.
     ResetBeforeHeaders,
-    /// The call is carried out; headers and half of the body arrive, then the connection is reset.
+    /// The call is carried out; headers and half of the body arrive, then the connection is reset. Before the headers if there
+    /// is no body.
     ResetMidBody,
-    /// The call is carried out; the body trickles for [`FaultPlan::lasting`] (3 s if not said).
+    /// The call is carried out; the body trickles for [`FaultPlan::lasting`] (3 s if not said). Where there is no body, the headers
+    /// come that late.
     SlowBody,
     /// The call is not carried out and no answer comes, for [`FaultPlan::lasting`], or until the caller goes away.
     Hang,

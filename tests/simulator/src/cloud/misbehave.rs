@@ -55,6 +55,8 @@ impl Fired {
     /// How the reply of a call that was carried out reaches the caller.
     pub(crate) fn delivery(&self, reply: Reply) -> Reply {
         match self.plan.fault {
+            // An answer without a body has no middle.
+            Fault::ResetMidBody if reply.body.is_empty() => reply.delivered(Delivery::ResetBeforeHeaders),
             Fault::ResetMidBody => reply.delivered(Delivery::ResetMidBody),
             Fault::SlowBody => reply.delivered(Delivery::Slow(self.plan.lasting.unwrap_or(Duration::from_secs(3)))),
             Fault::AppliedReplyLost => reply.delivered(Delivery::ResetBeforeHeaders),

@@ -37,6 +37,10 @@ pub(crate) async fn deliver(mut reply: Reply, line: Line) -> Response {
             let length = body.len();
             with_length(head(&reply, half_then_reset(body.slice(..length / 2), line)), length)
         }
+        Delivery::Slow(lasting) if body.is_empty() => {
+            tokio::time::sleep(lasting).await;
+            head(&reply, Body::empty())
+        }
         Delivery::Slow(lasting) => {
             let length = body.len();
             with_length(head(&reply, trickle(body, lasting)), length)
