@@ -35,7 +35,9 @@ impl<'a> MakeWriter<'a> for Log {
 
 /// Repeats all that was sent, in the words of the other side.
 fn repeat(asked: &Asked, json: bool) -> String {
-    let said = format!("refused: {:?} {}", asked.headers.get("authorization"), asked.body);
+    let header = asked.headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let bare = header.trim_start_matches("Bearer ");
+    let said = format!("refused {bare} of {header}, {}", asked.body);
     if json { serde_json::json!({"code": 400, "msg": said}).to_string() } else { said }
 }
 
