@@ -26,11 +26,17 @@ pub(super) fn plan(shoot: &Shoot<'_>, now: Moment, settings: &Settings, plan: &m
         Ok(_) if !guard_steps(shoot.facts).is_empty() => plan.act(Action::CloseGuard),
         Ok(_) => arm(shoot, now, settings, plan),
     }
-    if let Proof::Fails(because) = shoot.proof {
-        plan.wait(Kind::Shoot, "", because.clone());
-        if shoot.facts.migration.is_some_and(|migration| migration.armed) {
-            plan.act(Action::Disarm { because: because.clone() });
+    let back = match shoot.proof {
+        Proof::Fails(because) => {
+            plan.wait(Kind::Shoot, "", because.clone());
+            Some(because.clone())
         }
+        // Once it is gone again, the Nodes are asked again before anything is rewritten.
+        Proof::Unasked | Proof::Holds => shoot.facts.openstack_remains().next(),
+    };
+    let armed = shoot.facts.migration.is_some_and(|migration| migration.armed);
+    if let Some(because) = back.filter(|_| armed) {
+        plan.act(Action::Disarm { because });
     }
     touch(shoot, settings, plan);
 }

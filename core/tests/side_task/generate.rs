@@ -123,7 +123,7 @@ pub fn facts(openstack: u32) -> impl Strategy<Value = (NamespaceFacts, Vec<(Box<
         prop_oneof![6 => Just(Some(CLASSES[1])), 2 => Just(Some(CLASSES[0])), 1 => Just(Some(CLASSES[2])), 1 => Just(None)],
         2,
     );
-    (frame(), machines, classes, deployment, pods(), deployments, vec(chance(85), 2)).prop_map(
+    (frame().boxed(), machines, classes, deployment.boxed(), pods().boxed(), deployments, vec(chance(85), 2)).prop_map(
         |(frame, machines, classes, deployment, pods, deployments, wanted)| {
             let classes: Vec<(Box<str>, ClassDetails)> = CLASSES
                 .into_iter()
@@ -152,9 +152,9 @@ pub fn facts(openstack: u32) -> impl Strategy<Value = (NamespaceFacts, Vec<(Box<
     )
 }
 
-fn labels(name: String) -> impl Strategy<Value = Vec<(String, String)>> {
+fn labels(name: &str) -> impl Strategy<Value = Vec<(String, String)>> + use<> {
     let label = |key: &str, value: &str| (format!("{DOMAIN}/{key}"), value.to_owned());
-    let machine = label("machine", &name);
+    let machine = label("machine", name);
     let cluster = label("cluster", "shoot--p--s");
     prop_oneof![
         8 => Just(Vec::new()),
@@ -174,7 +174,7 @@ fn server(id: ServerId, name: String) -> impl Strategy<Value = Server> {
         1 => Just(ServerStatus::Deleting),
         1 => Just(ServerStatus::Other),
     ];
-    (status, labels(name.clone())).prop_map(move |(status, labels)| Server {
+    (status, labels(&name)).prop_map(move |(status, labels)| Server {
         id,
         name: name.clone().into(),
         status,
@@ -292,7 +292,7 @@ pub fn case(openstack: u32) -> impl Strategy<Value = Case> {
     ];
     let switches = (chance(90), chance(35), chance(10));
     let looks = (vec(before(), 0..8), chance(65), chance(93));
-    (facts(openstack), looks, nodes(), cloud(), proof, switches).prop_map(
+    (facts(openstack).boxed(), looks.boxed(), nodes().boxed(), cloud().boxed(), proof, switches).prop_map(
         |((facts, classes), (mut before, steady, up_to_date), nodes, cloud, proof, (touch, care, except))| {
             before.sort_by_key(|before| std::cmp::Reverse(before.ago));
             for before in before.iter_mut().filter(|_| steady) {
@@ -324,7 +324,7 @@ pub fn case(openstack: u32) -> impl Strategy<Value = Case> {
 
 /// A shoot in which most that labels ask for is as it must be, and now and then one thing is not.
 pub fn labelling_case() -> impl Strategy<Value = Case> {
-    (case(0), vec(chance(88), 9), 901..3_000_u64).prop_map(|(mut case, heal, ago)| {
+    (case(0).boxed(), vec(chance(88), 9), 901..3_000_u64).prop_map(|(mut case, heal, ago)| {
         let facts = &mut case.facts;
         if heal[0] {
             let healthy = switched_shoot();

@@ -70,6 +70,7 @@ pub struct Look {
     pub at: Moment,
     pub facts: NamespaceFacts,
     /// The Lease was read, and what it showed.
+    #[allow(clippy::option_option, reason = "not read, read and absent, read")]
     pub lease: Option<Option<LeaseSighting>>,
     /// The Machines were listed past the caches.
     pub listed: bool,

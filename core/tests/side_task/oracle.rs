@@ -74,7 +74,7 @@ pub fn was_there(case: &Case, name: &str) -> Option<bool> {
 /// Every Node is Ready for long enough, those excepted that are known to be off.
 pub fn nodes_are_ready(case: &Case) -> bool {
     let rule = &case.settings.nodes;
-    let ready = |node: &NodeSeen| node.ready_since.is_some_and(|since| case.now - since >= rule.ready_for);
+    let ready = |node: &NodeSeen| node.ready_since.is_some_and(|since| case.now >= since + rule.ready_for);
     case.nodes.as_ref().is_some_and(|nodes| nodes.iter().all(|node| rule.except.contains(&node.name) || ready(node)))
 }
 
