@@ -137,8 +137,7 @@ impl Seed {
     /// The MachineMigration of a namespace; none when it, or its definition, does not exist.
     pub(crate) async fn migration(&self, namespace: &str) -> Result<Option<MachineMigration>, CallError> {
         let api = self.migrations(namespace);
-        call(format!("cannot read the MachineMigration of {namespace}"), api.get_opt(keys::MACHINE_MIGRATION))
-            .await
+        call(format!("cannot read the MachineMigration of {namespace}"), api.get_opt(keys::MACHINE_MIGRATION)).await
     }
 
     /// Makes the MachineMigration of a namespace.
