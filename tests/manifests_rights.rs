@@ -51,25 +51,65 @@ async fn the_program_may_read_the_secrets_that_name_a_project_and_no_other() {
     }
 }
 
+/// What may be written of what is watched: the verbs beside `get`, `list` and `watch`.
+const WATCHED: [(&str, &[&str]); 9] = [
+    ("namespaces", &["patch"]),
+    ("pods", &[]),
+    ("deployments.apps", &[]),
+    ("machines.machine.sapcloud.io", &["patch"]),
+    ("machineclasses.machine.sapcloud.io", &["create", "patch"]),
+    ("machinedeployments.machine.sapcloud.io", &[]),
+    ("workers.extensions.gardener.cloud", &["patch"]),
+    ("clusters.extensions.gardener.cloud", &[]),
+    ("machinemigrations.mcm-migration.stackit.cloud", &["create"]),
+];
+
+const WRITING: [&str; 5] = ["create", "update", "patch", "delete", "deletecollection"];
+
 #[tokio::test]
-async fn the_program_may_watch_what_it_decides_by_and_write_nothing_of_it() {
+async fn the_program_may_watch_what_it_decides_by_and_write_only_what_the_side_task_does() {
     let cluster = cluster().await;
-    let read = [
-        "namespaces",
-        "pods",
-        "deployments.apps",
-        "machines.machine.sapcloud.io",
-        "machineclasses.machine.sapcloud.io",
-        "machinedeployments.machine.sapcloud.io",
-        "workers.extensions.gardener.cloud",
-        "clusters.extensions.gardener.cloud",
-        "machinemigrations.mcm-migration.stackit.cloud",
-    ];
-    for resource in read {
+    for (resource, written) in WATCHED {
         for verb in ["get", "list", "watch"] {
             assert!(may(cluster, ACCOUNT, &[verb, resource, "-A"]).await, "{verb} {resource}");
         }
-        for verb in ["create", "update", "patch", "delete", "deletecollection"] {
+        for verb in WRITING {
+            assert_eq!(
+                may(cluster, ACCOUNT, &[verb, resource, "-A"]).await,
+                written.contains(&verb),
+                "{verb} {resource}"
+            );
+        }
+    }
+    // A status, where there is one, is written of the MachineMigration alone.
+    for (resource, _) in WATCHED {
+        let may = may(cluster, ACCOUNT, &["patch", resource, "--subresource=status", "-A"]).await;
+        assert_eq!(may, resource.starts_with("machinemigrations"), "{resource}");
+    }
+}
+
+#[tokio::test]
+async fn the_program_may_hold_its_own_lease_look_at_the_shoots_and_make_events() {
+    let cluster = cluster().await;
+    let own = "mcm-migration-system";
+    for (lease, namespace, allowed) in [
+        ("mcm-migration-webhook", own, &["get", "update"][..]),
+        ("other", own, &[]),
+        ("machine-controller", "default", &["get"]),
+        ("mcm-migration-webhook", "default", &[]),
+    ] {
+        for verb in ["get", "update", "patch", "delete"] {
+            let lease = format!("leases.coordination.k8s.io/{lease}");
+            let may = may(cluster, ACCOUNT, &[verb, &lease, "-n", namespace]).await;
+            assert_eq!(may, allowed.contains(&verb), "{verb} {lease} in {namespace}");
+        }
+    }
+    assert!(may(cluster, ACCOUNT, &["create", "leases.coordination.k8s.io", "-n", own]).await);
+    assert!(!may(cluster, ACCOUNT, &["create", "leases.coordination.k8s.io", "-n", "default"]).await);
+    assert!(may(cluster, ACCOUNT, &["list", "nodes"]).await);
+    assert!(may(cluster, ACCOUNT, &["create", "events", "-A"]).await);
+    for (resource, verbs) in [("nodes", &WRITING[..]), ("events", &["get", "update", "patch", "delete"])] {
+        for verb in verbs {
             assert!(!may(cluster, ACCOUNT, &[verb, resource, "-A"]).await, "{verb} {resource}");
         }
     }
@@ -97,7 +137,7 @@ async fn the_program_may_write_its_certificate_and_its_own_configurations_alone(
 }
 
 #[tokio::test]
-async fn without_self_managed_certificates_the_program_may_write_nothing() {
+async fn without_self_managed_certificates_the_program_may_write_no_secret_and_no_configuration() {
     let cluster = cluster().await;
     for name in ["base", "overlays/cert-manager"] {
         let rendered = cluster.ok(&["kustomize", &folder(name)]).await;
@@ -105,12 +145,18 @@ async fn without_self_managed_certificates_the_program_may_write_nothing() {
         for object in
             rig::install::parse(&rendered).unwrap().iter().filter(|o| o["kind"] == "ClusterRole" || o["kind"] == "Role")
         {
-            if object["metadata"]["name"] == "mcm-migration-operator" {
-                continue;
-            }
             for rule in object["rules"].as_array().unwrap() {
                 rules += 1;
-                assert_eq!(rule["verbs"], json!(["get", "list", "watch"]), "{name}: {rule}");
+                let of = |what: &str| rule["resources"].as_array().unwrap().iter().any(|r| r.as_str().unwrap() == what);
+                assert!(
+                    !rule["apiGroups"].as_array().unwrap().contains(&json!("admissionregistration.k8s.io")),
+                    "{rule}"
+                );
+                assert!(!of("*") && !rule["verbs"].as_array().unwrap().contains(&json!("*")), "{name}: {rule}");
+                if of("secrets") {
+                    assert_eq!(rule["verbs"], json!(["get", "list", "watch"]), "{name}: {rule}");
+                    assert_eq!(rule["resourceNames"], json!(["cloudprovider"]), "{name}: {rule}");
+                }
             }
         }
         assert!(rules > 0, "{name}: no rights at all");

@@ -34,9 +34,9 @@ pub(super) async fn patch<P: Serialize>(
     path: String,
     name: &str,
     params: &PatchParams,
-    patch: &Patch<P>,
+    body: &Patch<P>,
 ) -> Result<String, ClusterError> {
-    Ok(call(doing, text(client, Request::new(path).patch(name, params, patch))).await?)
+    Ok(call(doing, text(client, Request::new(path).patch(name, params, body))).await?)
 }
 
 /// Reads an answer. What is wrong with it is not told, since that would quote it.
