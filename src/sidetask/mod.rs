@@ -27,5 +27,5 @@ pub use context::Config;
 pub use fence::Fence;
 pub use kube_cluster::KubeCluster;
 pub use metrics::SideTaskMetrics;
-pub use owners::{NoOwnerRecord, Owners};
+pub use owners::{MaybeOwnerRecord, NoOwnerRecord, Owners};
 pub use run::SideTask;

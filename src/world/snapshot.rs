@@ -69,13 +69,11 @@ pub(crate) fn machine_of(text: &str) -> Result<(MachineFacts, String), WorldErro
     let object: &RawValue =
         serde_json::from_str(text).map_err(|error| unreadable(resource, "an answer".to_owned(), &error))?;
     let seen = call::read(resource, object)?;
-    match seen.fact {
-        Some(Fact::Machine(facts)) => Ok((facts, seen.version.into())),
-        _ => {
-            let message = "it is no Machine".to_owned();
-            Err(WorldError::Unreadable { resource, what: seen.name.into(), message })
-        }
+    if let Some(Fact::Machine(facts)) = seen.fact {
+        return Ok((facts, seen.version.into()));
     }
+    let message = "it is no Machine".to_owned();
+    Err(WorldError::Unreadable { resource, what: seen.name.into(), message })
 }
 
 /// A pod of the machine-controller-manager in `namespace` that has not ended and has a container of the OpenStack provider.

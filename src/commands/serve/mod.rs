@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use futures::future::Shared;
 use prometheus_client::registry::Registry;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -116,17 +117,8 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
     };
     let mut tasks = tokio::task::JoinSet::new();
     let certificates = match (tls_cert_dir, source.client()) {
-        (Some(folder), _) => {
-            let opened = CertificateFolder::open(folder, serving_metrics.clone()).await;
-            let (folder, store) = opened.map_err(ServeError::configuration)?;
-            let watching = folder.watch(Arc::clone(&store), CERTIFICATES_EVERY);
-            tasks.spawn(async move { match watching.await {} });
-            store
-        }
+        (Some(folder), _) => from_folder(folder, &serving_metrics, &mut tasks).await?,
         (None, Some(client)) => {
-            // A name stands for the configurations of both kinds.
-            let names = &webhook_configuration;
-            let shelf = KubeShelf::new(client.clone(), &namespace, &tls_secret, names, names);
             let config = SelfManagedConfig {
                 service: service_name,
                 namespace: namespace.clone(),
@@ -134,12 +126,13 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
                 lifetimes: Lifetimes::default(),
                 interval: CERTIFICATES_EVERY,
             };
-            let (managed, store) = tokio::select! {
-                started = SelfManaged::start(shelf, &config, serving_metrics.clone()) => started?,
+            // A name stands for the configurations of both kinds.
+            let names = &webhook_configuration;
+            let shelf = KubeShelf::new(client.clone(), &namespace, &tls_secret, names, names);
+            tokio::select! {
+                managed = self_managed(shelf, &config, &serving_metrics, &mut tasks) => managed?,
                 () = shutdown.stopped() => return Ok(()),
-            };
-            tasks.spawn(async move { match managed.run().await {} });
-            store
+            }
         }
         (None, None) => {
             return Err(ServeError::configuration(
@@ -163,22 +156,8 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
     let routes = admission::router(Arc::new(Admission::new(Arc::clone(&world), admission_metrics, switches)));
     let shown = Arc::clone(&world);
     let admin = Admin { readiness, registry, refresh: Box::new(move || world_metrics.refresh(&shown)) };
-    let leading = AbortOnDropHandle::new(tokio::spawn({
-        let (world, shutdown) = (Arc::clone(&world), shutdown.clone());
-        async move {
-            match part {
-                Some(part) => part.run(world, shutdown).await,
-                None => Ok(shutdown.stopped().await),
-            }
-        }
-    }));
-    let leading = async move {
-        match leading.await {
-            Ok(ended) => ended,
-            Err(error) => Err(format!("the side task ended: {error}")),
-        }
-    };
-    let (leading, aborted) = (leading.shared(), shutdown.clone());
+    let leading = lead(part, Arc::clone(&world), shutdown.clone());
+    let aborted = shutdown.clone();
     tokio::select! {
         served = serving::serve(listeners, routes, certificates, admin, serving_metrics, shutdown) => served?,
         why = ended(&mut tasks) => return Err(ServeError::TaskEnded(why)),
@@ -194,6 +173,53 @@ async fn serve(flags: ServeFlags) -> Result<(), ServeError> {
         }
     }
     Ok(())
+}
+
+/// Certificates of a mounted folder, followed as they change.
+async fn from_folder(
+    folder: std::path::PathBuf,
+    metrics: &ServingMetrics,
+    tasks: &mut tokio::task::JoinSet<String>,
+) -> Result<Arc<CertificateStore>, ServeError> {
+    let opened = CertificateFolder::open(folder, metrics.clone()).await;
+    let (folder, store) = opened.map_err(ServeError::configuration)?;
+    let watching = folder.watch(Arc::clone(&store), CERTIFICATES_EVERY);
+    tasks.spawn(async move { match watching.await {} });
+    Ok(store)
+}
+
+/// Certificates that the replicas make and rotate themselves.
+async fn self_managed(
+    shelf: KubeShelf,
+    config: &SelfManagedConfig,
+    metrics: &ServingMetrics,
+    tasks: &mut tokio::task::JoinSet<String>,
+) -> Result<Arc<CertificateStore>, ServeError> {
+    let (managed, store) = SelfManaged::start(shelf, config, metrics.clone()).await?;
+    tasks.spawn(async move { match managed.run().await {} });
+    Ok(store)
+}
+
+/// The side task, in a task of its own. Without one it is as if it had nothing to do.
+fn lead(
+    part: Option<SideTaskPart>,
+    world: Arc<World>,
+    shutdown: Shutdown,
+) -> Shared<impl Future<Output = Result<(), String>>> {
+    let leading = AbortOnDropHandle::new(tokio::spawn(async move {
+        if let Some(part) = part {
+            return part.run(world, shutdown).await;
+        }
+        shutdown.stopped().await;
+        Ok(())
+    }));
+    let ended = async move {
+        match leading.await {
+            Ok(ended) => ended,
+            Err(error) => Err(format!("the side task ended: {error}")),
+        }
+    };
+    ended.shared()
 }
 
 async fn ended(tasks: &mut tokio::task::JoinSet<String>) -> String {

@@ -23,17 +23,6 @@ pub enum OwnerRecordError {
     },
 }
 
-impl OwnerRecordError {
-    /// The reason by which logs, metrics and conditions name it.
-    #[must_use]
-    pub fn reason(&self) -> &'static str {
-        match self {
-            Self::Foreign { .. } => "owner-record-foreign",
-            Self::Unknown { .. } => "owner-record-unknown",
-        }
-    }
-}
-
 /// Why the owner record cannot be turned on as it is configured. Says what to change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OwnerConfigError {

@@ -1,5 +1,8 @@
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
@@ -9,13 +12,15 @@ use mcm_migration_core::plan::Settings;
 use crate::cloud::{CloudConfig, Rate};
 use crate::commands::duration;
 use crate::commands::nodes::NodeFlags;
-use crate::sidetask::Config;
 use crate::sidetask::election::ElectionConfig;
+use crate::sidetask::owner_record::{DnsResolver, NameTemplate, OwnerConfigError, OwnerRecords};
+use crate::sidetask::{Config, MaybeOwnerRecord};
 
 /// The Lease of the side task.
 const LEASE: &str = "mcm-migration-webhook";
 
 /// Flags of the side task. Each has an environment variable behind it.
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 #[derive(Debug, Clone, Args)]
 pub(in crate::commands) struct SideTaskFlags {
     /// Take part in the side task: one replica at a time settles, arms, touches, labels and completes. With false another replica must do it
@@ -84,7 +89,22 @@ pub(in crate::commands) struct SideTaskFlags {
     /// How often the leader renews, and others look
     #[arg(long, value_name = "DURATION", env = "MCM_MIGRATION_LEASE_RETRY_PERIOD", default_value = "2s", value_parser = duration::parse)]
     lease_retry_period: Duration,
+
+    /// Ask a DNS TXT record whose a shoot is before each write: its name, with {namespace}, {name} and {project} of the shoot
+    #[arg(long, value_name = "TEMPLATE", env = "MCM_MIGRATION_OWNER_RECORD", requires = "owner_id", value_parser = NameTemplate::parse)]
+    owner_record: Option<NameTemplate>,
+
+    /// The value that the owner records of this seed's shoots have
+    #[arg(long, value_name = "ID", env = "MCM_MIGRATION_OWNER_ID", requires = "owner_record")]
+    owner_id: Option<String>,
+
+    /// The DNS server that is asked for owner records; without it those of the system
+    #[arg(long, value_name = "ADDRESS", env = "MCM_MIGRATION_OWNER_RECORD_SERVER", requires = "owner_record")]
+    owner_record_server: Option<SocketAddr>,
 }
+
+/// Look-ups of owner records a second: DNS providers limit their rate.
+const OWNER_RECORD_RATE: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
 /// A limit, or none.
 #[derive(Debug, Clone, Copy)]
@@ -130,6 +150,23 @@ impl SideTaskFlags {
             ca_bundle: self.ca_bundle.clone(),
             ..CloudConfig::from_env()?
         })
+    }
+
+    /// Who else is asked whose a shoot is.
+    ///
+    /// # Errors
+    /// When there is no resolver.
+    pub(super) fn owners(&self) -> Result<MaybeOwnerRecord<DnsResolver>, OwnerConfigError> {
+        let (Some(template), Some(owner)) = (&self.owner_record, &self.owner_id) else {
+            return Ok(MaybeOwnerRecord(None));
+        };
+        let resolver = match self.owner_record_server {
+            Some(server) => DnsResolver::at(server)?,
+            None => DnsResolver::system()?,
+        };
+        let interval = OwnerRecords::<DnsResolver>::INTERVAL;
+        let records = OwnerRecords::new(template.clone(), owner, interval, OWNER_RECORD_RATE, resolver)?;
+        Ok(MaybeOwnerRecord(Some(Arc::new(records))))
     }
 
     /// Whose the Lease is.

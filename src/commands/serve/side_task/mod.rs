@@ -10,14 +10,15 @@ use super::ServeError;
 use crate::cloud::{CloudMetrics, Clouds};
 use crate::serving::Shutdown;
 use crate::sidetask::election::{Election, ElectionConfig};
-use crate::sidetask::{KubeCluster, NoOwnerRecord, SideTask, SideTaskMetrics, SystemClock};
+use crate::sidetask::owner_record::DnsResolver;
+use crate::sidetask::{KubeCluster, MaybeOwnerRecord, SideTask, SideTaskMetrics, SystemClock};
 use crate::world::World;
 
 pub(in crate::commands) use flags::SideTaskFlags;
 
 /// The side task, ready to take part in the election.
 pub(super) struct SideTaskPart {
-    task: Arc<SideTask<KubeCluster, Clouds, SystemClock, NoOwnerRecord>>,
+    task: Arc<SideTask<KubeCluster, Clouds, SystemClock, MaybeOwnerRecord<DnsResolver>>>,
     client: kube::Client,
     election: ElectionConfig,
 }
@@ -38,7 +39,7 @@ impl SideTaskPart {
             cluster: Arc::new(KubeCluster::new(config.clone(), Arc::clone(world)).map_err(ServeError::configuration)?),
             clouds: Arc::new(clouds),
             clock: SystemClock::start(),
-            owners: NoOwnerRecord,
+            owners: flags.owners().map_err(ServeError::configuration)?,
             config: flags.config(dry_run).map_err(ServeError::configuration)?,
             metrics: SideTaskMetrics::register(registry),
         };
