@@ -10,7 +10,7 @@ use crate::labels::Labels;
 pub(crate) struct Selector(Vec<(String, Option<String>)>);
 
 impl Selector {
-    /// A trailing comma is an error: clients had to stop sending one
+    /// A trailing comma, which is a term without a key, is an error: clients had to stop sending one
     /// (machine-controller-manager-provider-stackit, pull request 88).
     pub(crate) fn parse(mode: LabelMode, text: &str) -> Result<Self, String> {
         let mut terms = Vec::new();
@@ -19,9 +19,6 @@ impl Selector {
                 Some((key, value)) => (key, Some(value.to_owned())),
                 None => (term, None),
             };
-            if key.is_empty() {
-                return Err(format!("invalid label_selector: empty term in \"{text}\""));
-            }
             mode.check_key(key).map_err(|problem| format!("invalid label_selector: {problem}"))?;
             if let Some(value) = &value {
                 LabelMode::check_value(value).map_err(|problem| format!("invalid label_selector: {problem}"))?;
