@@ -43,6 +43,20 @@ pub const QUICK: [&str; 22] = [
     "500ms",
 ];
 
+/// The short times without those that `more` says otherwise.
+fn quick_but_for<'a>(more: &[&str]) -> Vec<&'a str> {
+    let mut left: Vec<&str> = Vec::new();
+    let mut words = QUICK.iter().peekable();
+    while let Some(flag) = words.next() {
+        let value = words.next_if(|word| !word.starts_with("--"));
+        if !more.contains(flag) {
+            left.push(flag);
+            left.extend(value);
+        }
+    }
+    left
+}
+
 /// The seed.
 pub struct Seed {
     pub server: ApiServer,
@@ -77,7 +91,7 @@ impl Seed {
         let mut args = vec!["serve", "--kubeconfig", kubeconfig.to_str().unwrap()];
         args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--shutdown-delay", "0s"]);
         args.extend(["--tls-cert-dir", self.tls.path().to_str().unwrap()]);
-        args.extend(QUICK);
+        args.extend(quick_but_for(more));
         args.extend(more);
         let (iaas, token) = (self.simulator.iaas_url(), self.simulator.token_url());
         let env = [("STACKIT_IAAS_ENDPOINT", iaas.as_str()), ("STACKIT_TOKEN_BASEURL", token.as_str())];
@@ -201,11 +215,16 @@ pub fn assert_harmless(journal: &[Call]) {
     }
 }
 
-/// Renews the Lease of a shoot's machine-controller-manager, as a healthy one does, for as long as it is kept.
+/// Renews the Lease of a shoot's machine-controller-manager, as a healthy one does.
 pub fn renew_lease(client: &Client, shoot: &Shoot) -> tokio::task::JoinHandle<()> {
+    renew_lease_every(client, shoot, Duration::from_millis(500))
+}
+
+/// The same at another pace.
+pub fn renew_lease_every(client: &Client, shoot: &Shoot, every: Duration) -> tokio::task::JoinHandle<()> {
     let (client, namespace) = (client.clone(), shoot.namespace());
     tokio::spawn(async move {
-        let mut every = tokio::time::interval(Duration::from_millis(500));
+        let mut every = tokio::time::interval(every);
         loop {
             every.tick().await;
             // Exactly six digits, as the API server wants it.

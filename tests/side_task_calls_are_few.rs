@@ -1,0 +1,64 @@
+//! How often the cloud is called: one PATCH a server, one LIST a project, region and pass, and the canary's reads.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod side_task_support;
+mod support;
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use rig::Shoot;
+use side_task_support::{LONG, Seed, assert_harmless, renew_lease_every};
+use simulator::Operation;
+
+const PROJECTS: usize = 10;
+const SERVERS: usize = 100;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_servers_cost_a_thousand_patches_and_one_list_a_pass() {
+    let seed = Seed::start().await;
+    let shoots: Vec<Shoot> = futures::stream::iter(0..PROJECTS)
+        .map(|number| seed.create(Shoot::new(&format!("s{number}")).legacy_machines(SERVERS)))
+        .buffered(4)
+        .collect()
+        .await;
+    let renewing: Vec<_> =
+        shoots.iter().map(|shoot| renew_lease_every(&seed.client, shoot, Duration::from_secs(1))).collect();
+    let product = seed.one_replica(&[]).await;
+    for shoot in &shoots {
+        seed.await_condition(shoot, "Complete", LONG * 3).await;
+        seed.assert_complete(shoot).await;
+    }
+    drop(renewing);
+    let journal = seed.cloud().journal();
+    assert_harmless(&journal);
+    let count = |operation, project: &str| {
+        journal.iter().filter(|call| call.operation == operation && call.project.as_deref() == Some(project)).count()
+    };
+    let (mut patches, mut lists, mut reads) = (0, 0, 0);
+    for shoot in &shoots {
+        let project = shoot.project_id();
+        patches += count(Operation::PatchServer, &project);
+        lists += count(Operation::ListServers, &project);
+        reads += count(Operation::GetServer, &project) + count(Operation::ListServersBySelector, &project);
+        assert_eq!(count(Operation::GetServer, &project), 1, "the canary of {project} is read once");
+        assert_eq!(count(Operation::ListServersBySelector, &project), 1, "and looked up once");
+    }
+    let passes = product.metric("mcm_migration_webhook_sidetask_passes_total", &[]).await.unwrap();
+    println!("{patches} PATCH, {lists} LIST in {passes} passes over {PROJECTS} shoots, {reads} reads of canaries");
+    assert_eq!(patches, PROJECTS * SERVERS);
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+    let lists = lists as f64;
+    assert!(lists <= passes, "more than one LIST a pass");
+    let others = journal.iter().filter(|call| {
+        !matches!(
+            call.operation,
+            Operation::Token
+                | Operation::PatchServer
+                | Operation::ListServers
+                | Operation::GetServer
+                | Operation::ListServersBySelector
+        )
+    });
+    assert_eq!(others.count(), 0, "nothing else is called");
+}
