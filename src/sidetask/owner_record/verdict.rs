@@ -20,9 +20,9 @@ pub(super) fn verdict(name: &str, owner: &str, values: &[String]) -> Result<(), 
 mod tests {
     use super::*;
 
-    fn say(values: &[&str]) -> Result<(), &'static str> {
+    fn say(values: &[&str]) -> Result<(), OwnerRecordError> {
         let values: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
-        verdict("owner.org.", "seed-1", &values).map_err(|error| error.reason())
+        verdict("owner.org.", "seed-1", &values)
     }
 
     #[test]
@@ -34,8 +34,8 @@ mod tests {
     #[test]
     fn anything_else_does_not() {
         for values in [&["seed-2"][..], &["seed-1", "seed-2"], &["Seed-1"], &["seed-1 "], &[""], &["seed-1", ""]] {
-            assert_eq!(say(values), Err("owner-record-foreign"), "{values:?}");
+            assert!(matches!(say(values), Err(OwnerRecordError::Foreign { .. })), "{values:?}");
         }
-        assert_eq!(say(&[]), Err("owner-record-unknown"));
+        assert!(matches!(say(&[]), Err(OwnerRecordError::Unknown { .. })));
     }
 }

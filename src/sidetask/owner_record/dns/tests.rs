@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::sidetask::owner_record::{NameTemplate, OwnerRecords, ShootNames};
+use crate::sidetask::owner_record::{NameTemplate, OwnerRecordError, OwnerRecords, ShootNames};
 use tokio::net::UdpSocket;
 
 /// What the server does when it is asked for a name.
@@ -141,13 +141,10 @@ async fn tells_own_shoots_from_those_of_another_seed() {
     let resolver = DnsResolver::at(server.address).unwrap();
     let rate = NonZeroU32::new(10).unwrap();
     let records = OwnerRecords::new(template, "seed-1", Duration::from_secs(30), rate, resolver).unwrap();
-    let ask = async |namespace: &str| {
-        let owns = records.owns(ShootNames::of_namespace(namespace).unwrap()).await;
-        owns.map_err(|error| error.reason())
-    };
+    let ask = async |namespace: &str| records.owns(ShootNames::of_namespace(namespace).unwrap()).await;
     assert_eq!(ask("shoot--dev--blue").await, Ok(()));
-    assert_eq!(ask("shoot--dev--green").await, Err("owner-record-foreign"));
-    assert_eq!(ask("shoot--dev--red").await, Err("owner-record-unknown"));
+    assert!(matches!(ask("shoot--dev--green").await, Err(OwnerRecordError::Foreign { .. })));
+    assert!(matches!(ask("shoot--dev--red").await, Err(OwnerRecordError::Unknown { .. })));
     let asked = server.asked.load(Ordering::SeqCst);
     assert_eq!(ask("shoot--dev--blue").await, Ok(()));
     assert_eq!(server.asked.load(Ordering::SeqCst), asked);
