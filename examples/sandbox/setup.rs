@@ -2,6 +2,7 @@
 //! the forwarder, the replicas.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use mcm_stand_in::{Mcm, Options};
@@ -93,10 +94,10 @@ impl Sandbox {
     }
 }
 
-/// A machine-controller-manager that makes servers at once and renews its Lease often.
+/// A machine-controller-manager that makes servers quickly and renews its Lease often.
 fn mcm() -> Options {
-    let seconds = std::time::Duration::from_secs;
-    Options::default().creates(std::time::Duration::from_millis(500)).lease(seconds(15), seconds(10), seconds(1))
+    let (soon, seconds) = (Duration::from_millis(500), Duration::from_secs);
+    Options::default().creates(soon).lease(seconds(15), seconds(10), seconds(1)).seed(1)
 }
 
 fn repository(path: &str) -> PathBuf {

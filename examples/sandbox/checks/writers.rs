@@ -36,7 +36,11 @@ pub(crate) fn writers(sandbox: &Sandbox, scene: &Scene) -> Result<Writers> {
         let ours = target["namespace"] == *namespace && matches!(&*resource, "machines" | "workers");
         // The fixture writes the status of what it creates.
         let status = target["subresource"] == "status";
-        if ours && !status && matches!(event["verb"].as_str(), Some("update" | "patch" | "delete")) {
+        // The guard is proved by writes that are dry runs, and refused.
+        let dry_run = event["requestURI"].as_str().is_some_and(|uri| uri.contains("dryRun"));
+        let done = event["responseStatus"]["code"].as_u64().is_some_and(|code| code < 300);
+        if ours && done && !status && !dry_run && matches!(event["verb"].as_str(), Some("update" | "patch" | "delete"))
+        {
             *writers.writes.entry((text(&event["user"]["username"]), resource)).or_default() += 1;
         }
     }

@@ -60,17 +60,17 @@ pub(super) async fn play(stage: &Stage, shoot: &Shoot) -> Result<()> {
             Some(refusal) => {
                 refusals += 1;
                 if refusals == 1 {
-                    stage.note(shoot.worker(), format!("Gardener's switch of the class is refused: {refusal}"));
+                    stage.note(shoot.worker(), format!("the gate forward refuses the switch of the class: {refusal}"));
                 }
             }
         }
         tokio::time::sleep(AGAIN).await;
     }
-    stage.note(shoot.worker(), format!("the class is switched, at attempt {}", refusals + 1));
+    stage.note(shoot.worker(), format!("Gardener has switched the class, at attempt {}", refusals + 1));
     Ok(())
 }
 
-/// Updates the class as Gardener does; gives the refusal, if it is one by the gate forward.
+/// Updates the class as Gardener does; gives the reason, if the gate forward refuses it.
 async fn flip(stage: &Stage, shoot: &Shoot) -> Result<Option<String>> {
     let reference = reference("machine.sapcloud.io", "MachineClass", &shoot.namespace(), &shoot.class());
     let mut object = objects::get(&stage.client, &reference).await?.context("the class is gone")?;
@@ -82,7 +82,8 @@ async fn flip(stage: &Stage, shoot: &Shoot) -> Result<Option<String>> {
     match api.replace(&shoot.class(), &PostParams::default(), &object).await {
         Ok(_) => Ok(None),
         Err(kube::Error::Api(status)) if status.message.contains("machineclass.mcm-migration.stackit.cloud") => {
-            Ok(Some(status.message.clone()))
+            let reason = status.message.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+            Ok(Some(reason.map_or(&*status.message, |(reason, _)| reason).to_owned()))
         }
         Err(error) => Err(error).context("cannot switch the class"),
     }

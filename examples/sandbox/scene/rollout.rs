@@ -1,6 +1,8 @@
 //! A roll-out that came together with the switch: the old MachineClass is left `OpenStack`, so the STACKIT provider cannot delete
 //! the old Machines, until the side task retires the class.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use rig::shoot::{Provider, class, legacy_id, machine};
 use rig::{Shoot, objects};
@@ -12,11 +14,13 @@ use crate::stage::{LOOK_EVERY, Stage, is_terminating, name, provider_id, referen
 
 /// How many Machines the MachineDeployment wants.
 const REPLICAS: usize = 4;
+/// How long it waits after each new Machine; MCM calls that `minReadySeconds`.
+const READY_FOR: Duration = Duration::from_secs(2);
 const MACHINES: &str = "machine.sapcloud.io";
 
 pub(super) fn scene(cloud: &Cloud) -> Scene {
     let shoot = Shoot::new("rollout").legacy_machines(0);
-    let story = "a roll-out came with the switch: its old MachineClass is left OpenStack, two old Machines cannot go";
+    let story = "a roll-out came with the switch: the old class is left OpenStack, two Machines cannot go";
     let mut scene = Scene::new(cloud, shoot, story, Ending::Complete, Plot::RollOut);
     let (shoot, old) = (scene.shoot.clone(), old_class(&scene.shoot));
     scene.objects.push(of(&shoot, class(&old, Provider::OpenStack)));
@@ -59,6 +63,7 @@ pub(super) async fn play(stage: &Stage, shoot: &Shoot) -> Result<()> {
         if new.len() < REPLICAS {
             stage.create(&new_machine(shoot, new.len())).await?;
         }
+        tokio::time::sleep(READY_FOR).await;
         objects::delete(&stage.client, &reference(MACHINES, "Machine", &namespace, name(next))).await?;
     }
     objects::delete(&stage.client, &reference(MACHINES, "MachineClass", &namespace, &old_class)).await?;
