@@ -100,4 +100,21 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn once_the_time_is_over_an_older_list_is_not_waited_with(mut case in case(2)) {
+        let Some(gone) = openstack_gone(&case) else { return Ok(()) };
+        let over = gone + case.settings.inflight_timeout;
+        case.now = over + Settings::LIST_MAX_AGE / 3;
+        case.cloud.lists.values_mut().for_each(|list| list.at = over - Settings::LIST_MAX_AGE / 3);
+        let Ok(plan) = case.plan() else { return Ok(()) };
+        let addresses =
+            |name: &str| plan.actions.iter().any(|action| action.step() == "address" && action.subject() == name);
+        for wait in plan.waits.iter().filter(|wait| wait.because.reason == Reason::InFlight) {
+            if list(&case, &wait.name).is_some() && was_there(&case, &wait.name) == Some(true) && !addresses(&wait.name) {
+                let lists = plan.actions.iter().any(|action| matches!(action, Action::List { .. }));
+                prop_assert!(lists, "{:?}", plan);
+            }
+        }
+    }
 }

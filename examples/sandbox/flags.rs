@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-/// See legacy Machines migrate on a real API server.
+/// See shoots migrate by themselves, on a real API server and a simulated STACKIT cloud.
 ///
-/// Starts etcd, kube-apiserver and two replicas of the webhook on loopback, creates a few shoots, arms them, writes to their
-/// Machines, and shows what becomes of them. Everything it started ends with it.
+/// Starts etcd, kube-apiserver, a simulator of the STACKIT API and two replicas of the program on loopback, creates a few shoots
+/// as Gardener leaves them after its switch, and shows what becomes of them. Nobody arms them or writes to their Machines.
+/// Everything it started ends with it.
 ///
 /// kube-apiserver, etcd and kubectl are taken from the folder in `KUBEBUILDER_ASSETS`; where that is not set, the first start
 /// builds them with Go, which takes some minutes.
@@ -18,14 +19,14 @@ pub(crate) struct Flags {
     /// Leave everything running at the end, and print how to look around with kubectl
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Over how many seconds the writes are spread
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=3600))]
-    seconds: u64,
+    /// How many seconds the shoots have until all of them have ended
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    within: u64,
 }
 
 impl Flags {
-    /// Over how long the writes are spread.
-    pub(crate) fn spread(&self) -> Duration {
-        Duration::from_secs(self.seconds)
+    /// How long the shoots have until all of them have ended.
+    pub(crate) fn within(&self) -> Duration {
+        Duration::from_secs(self.within)
     }
 }

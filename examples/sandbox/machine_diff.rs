@@ -11,8 +11,14 @@ pub(crate) struct Change {
     pub(crate) after: Option<String>,
 }
 
-/// What the API server itself changes at each write.
-const BOOKKEEPING: [&str; 3] = ["metadata.generation", "metadata.managedFields", "metadata.resourceVersion"];
+/// What the API server itself keeps.
+const BOOKKEEPING: [&str; 5] = [
+    "metadata.creationTimestamp",
+    "metadata.generation",
+    "metadata.managedFields",
+    "metadata.resourceVersion",
+    "metadata.uid",
+];
 
 /// All changes, by path.
 pub(crate) fn changes(before: &Value, after: &Value) -> Vec<Change> {

@@ -1,23 +1,26 @@
-//! The migration on a real API server: `cargo run --example sandbox`.
+//! The migration on a real API server and a simulated STACKIT cloud: `cargo run --example sandbox`.
 //!
-//! Starts etcd and kube-apiserver, creates shoots as they stand after (and before) Gardener's switch, installs the shipped
-//! manifests, runs two replicas of the real binary behind a stand-in for the Service, arms the shoots with the real
-//! command, and writes to their Machines. No cluster is needed and none is touched; everything ends with this program.
+//! Starts etcd, kube-apiserver and the simulator, installs the shipped manifests, creates shoots as they stand after (and in the
+//! middle of) Gardener's switch, each with a stand-in for its machine-controller-manager, and runs two replicas of the real binary
+//! behind a stand-in for the Service. From there on the side task does everything. No cluster is needed and none is touched;
+//! everything ends with this program.
 
 mod binary;
+mod checks;
 mod flags;
+mod keep;
 mod machine_diff;
 mod observe;
+mod replica;
 mod row;
-mod run_arm;
 mod scene;
 mod screen;
 mod setup;
+mod stage;
 mod summary;
-mod writes;
+mod watch;
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
@@ -28,8 +31,6 @@ use setup::Sandbox;
 
 /// What a program ends with that was interrupted by Ctrl-C.
 const INTERRUPTED: u8 = 130;
-/// How long it may take until the API server calls the webhook and the replicas know what is armed.
-const IN_FORCE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
     let flags = Flags::parse();
@@ -50,28 +51,20 @@ async fn run(flags: &Flags, screen: &mut Screen) -> Result<ExitCode> {
         }
     };
     if flags.keep {
-        setup::keep(&sandbox, screen).await?;
+        keep::keep(&sandbox, screen).await?;
     }
     Ok(if as_it_should_be { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// From the start to the summary; gives what runs, and whether every shoot ended as it should.
 async fn play(flags: &Flags, screen: &mut Screen) -> Result<(Sandbox, bool)> {
-    screen.title("A sandbox of mcm-migration-webhook on a real API server; no other cluster is touched")?;
+    screen.title(
+        "A sandbox of mcm-migration-webhook on a real API server and a simulated cloud; nothing else is touched",
+    )?;
     let binary = binary::build(screen).await?;
     let sandbox = Sandbox::start(&binary, screen).await?;
-
-    screen.title("Arming, as an operator does who has the shipped ClusterRole mcm-migration-operator")?;
-    run_arm::all(&binary, &sandbox.operator, screen).await?;
-    for scene in sandbox.scenes.iter().filter(|scene| scene.paused) {
-        scene::pause(&sandbox.client, scene).await?;
-        screen.line(&format!("  Then {} is paused: spec.paused of its MachineMigration, the brake.", scene.name()))?;
-    }
-    writes::until_in_force(&sandbox, IN_FORCE).await?;
-
-    screen.title("Writing a label to one Machine after the other; any other write would do as well")?;
-    let written = writes::all(&sandbox, flags.spread(), screen).await?;
-    let rows = observe::rows(&sandbox).await?;
-    let wrong = summary::show(&sandbox, &rows, &written, screen)?;
+    screen.title("The side task at work; nobody arms a shoot, and nobody else writes to the Machines of prod")?;
+    let wrong = watch::until_all_ended(&sandbox, flags.within(), screen).await?;
+    let wrong = summary::show(&sandbox, wrong, screen).await?;
     Ok((sandbox, wrong.is_empty()))
 }

@@ -1,101 +1,116 @@
-//! What is to be seen: objects of the API server, audit lines of the replicas.
+//! What is to be seen of the shoots: objects of the API server, and the journal of the simulator.
 
-use anyhow::{Context as _, Result};
-use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
-use rig::product::field;
+use std::collections::BTreeMap;
+
+use anyhow::Result;
 use serde_json::Value;
+use simulator::{Call, Operation};
 
 use crate::row::Row;
 use crate::setup::Sandbox;
+use crate::stage::{annotation, list, provider_id};
 
-const MARKED: &str = "stackit.cloud/machine-controller-manager-migrated";
+/// What is set on a Worker that is done.
+pub(crate) const MARKED: &str = "stackit.cloud/machine-controller-manager-migrated";
 
-/// One row for each shoot, as things are now.
-pub(crate) async fn rows(sandbox: &Sandbox) -> Result<Vec<Row>> {
-    let client = &sandbox.client;
-    let machines = list(client, "machine.sapcloud.io", "Machine").await?;
-    let workers = list(client, "extensions.gardener.cloud", "Worker").await?;
-    let migrations = list(client, "mcm-migration.stackit.cloud", "MachineMigration").await?;
-    let held = held(sandbox);
-    let rows = sandbox.scenes.iter().map(|scene| {
+/// Everything at one moment, by namespace.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    machines: BTreeMap<String, Vec<Value>>,
+    classes: BTreeMap<String, Vec<Value>>,
+    workers: BTreeMap<String, Vec<Value>>,
+    migrations: BTreeMap<String, Vec<Value>>,
+    /// By project.
+    calls: BTreeMap<String, Vec<Call>>,
+}
+
+impl Seen {
+    /// Looks now.
+    pub(crate) async fn now(sandbox: &Sandbox) -> Result<Self> {
+        let client = &sandbox.stage.client;
+        let by_namespace = |objects: Vec<Value>| {
+            let mut by_namespace: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+            for object in objects {
+                let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+                by_namespace.entry(namespace).or_default().push(object);
+            }
+            by_namespace
+        };
+        let mut calls: BTreeMap<String, Vec<Call>> = BTreeMap::new();
+        for call in sandbox.stage.cloud.journal() {
+            calls.entry(call.project.clone().unwrap_or_default()).or_default().push(call);
+        }
+        Ok(Self {
+            machines: by_namespace(list(client, "machine.sapcloud.io", "Machine").await?),
+            classes: by_namespace(list(client, "machine.sapcloud.io", "MachineClass").await?),
+            workers: by_namespace(list(client, "extensions.gardener.cloud", "Worker").await?),
+            migrations: by_namespace(list(client, "mcm-migration.stackit.cloud", "MachineMigration").await?),
+            calls,
+        })
+    }
+
+    /// The Machines of a namespace.
+    pub(crate) fn machines(&self, namespace: &str) -> &[Value] {
+        self.machines.get(namespace).map_or(&[], Vec::as_slice)
+    }
+
+    /// Its MachineClasses.
+    pub(crate) fn classes(&self, namespace: &str) -> &[Value] {
+        self.classes.get(namespace).map_or(&[], Vec::as_slice)
+    }
+
+    /// Its Worker.
+    pub(crate) fn worker(&self, namespace: &str) -> Option<&Value> {
+        self.workers.get(namespace)?.first()
+    }
+
+    /// Its MachineMigration.
+    pub(crate) fn migration(&self, namespace: &str) -> Option<&Value> {
+        self.migrations.get(namespace)?.first()
+    }
+
+    /// What came over HTTP to a project, in order.
+    pub(crate) fn calls(&self, project: &str) -> impl Iterator<Item = &Call> + use<'_> {
+        self.calls.get(project).into_iter().flatten().filter(|call| call.by.is_none())
+    }
+
+    /// One row for each shoot.
+    pub(crate) fn rows(&self, sandbox: &Sandbox) -> Vec<Row> {
+        sandbox.scenes.iter().map(|scene| self.row(sandbox, scene)).collect()
+    }
+
+    fn row(&self, sandbox: &Sandbox, scene: &crate::scene::Scene) -> Row {
         let namespace = scene.shoot.namespace();
-        let machines: Vec<_> = of(&machines, &namespace).collect();
+        let machines = self.machines(&namespace);
         let with_id = |scheme: &str| machines.iter().filter(|machine| provider_id(machine).starts_with(scheme)).count();
-        let worker_marked = of(&workers, &namespace).any(|worker| annotation(worker, MARKED) == Some("true"));
-        let (legacy, rewritten) = (with_id("openstack:"), with_id("stackit:"));
-        // What still waits: Machines first, then the Worker.
-        let resource = (legacy > 0).then_some("machines").or((!worker_marked).then_some("workers"));
-        let mut lines = held.iter().rev().filter(|line| line.namespace == namespace);
+        let status = self.migration(&namespace).map(|migration| &migration["status"]);
+        let text = |member: &str| status.and_then(|status| status[member].as_str());
+        let count = |member: &str| status.and_then(|status| status["machines"][member].as_u64()).unwrap_or_default();
+        let writes = self.calls(&scene.shoot.project_id()).filter(|call| is_change(call)).count();
         Row {
             shoot: scene.name().to_owned(),
             total: machines.len(),
-            legacy,
-            rewritten,
-            worker_marked,
-            phase: of(&migrations, &namespace).next().map_or_else(|| "–".to_owned(), phase),
-            why_not: lines.find(|line| Some(&*line.resource) == resource).map_or_else(String::new, Held::why),
+            legacy: with_id("openstack:"),
+            rewritten: with_id("stackit:"),
+            quarantined: count("quarantined"),
+            labelled: count("labelled"),
+            worker: match self.worker(&namespace) {
+                None => "gone",
+                Some(worker) if annotation(worker, MARKED) == Some("true") => "marked",
+                Some(_) => "–",
+            },
+            phase: text("phase").unwrap_or("–").to_owned(),
+            calls: (self.calls(&scene.shoot.project_id()).count(), writes),
+            // Before there is a MachineMigration, what the others saw is all there is.
+            waits_for: match status {
+                Some(_) => text("reason").unwrap_or_default().to_owned(),
+                None => sandbox.stage.last_note(scene.name()).map(|note| note.text).unwrap_or_default(),
+            },
         }
-    });
-    Ok(rows.collect())
-}
-
-/// An audit line that says that a write was let in as it was.
-#[derive(Clone, Debug)]
-pub(crate) struct Held {
-    pub(crate) namespace: String,
-    /// `machines` or `workers`.
-    pub(crate) resource: String,
-    /// One of docs/reasons.md.
-    pub(crate) reason: String,
-}
-
-impl Held {
-    fn why(&self) -> String {
-        let what = if self.resource == "workers" { "Worker: " } else { "" };
-        format!("{what}{}", self.reason)
     }
 }
 
-/// The held writes of all replicas, dry runs left out. One a minute for each namespace and reason is logged.
-pub(crate) fn held(sandbox: &Sandbox) -> Vec<Held> {
-    let lines = sandbox.replicas.iter().flat_map(rig::Product::logs);
-    let held = lines.filter(|line| audited(line, "held")).map(|line| {
-        let text = |name| field(&line, name).unwrap_or_default().to_owned();
-        Held { namespace: text("namespace"), resource: text("resource"), reason: text("reason") }
-    });
-    held.collect()
-}
-
-/// Whether a log line is the audit of a real write with this decision.
-pub(crate) fn audited(line: &Value, decision: &str) -> bool {
-    let dry_run = line.get("dry_run").or_else(|| line.get("fields")?.get("dry_run"));
-    field(line, "target") == Some("audit")
-        && field(line, "decision") == Some(decision)
-        && dry_run.is_some_and(|dry_run| dry_run == false)
-}
-
-/// A Machine's `spec.providerID`.
-pub(crate) fn provider_id(machine: &DynamicObject) -> &str {
-    machine.data["spec"]["providerID"].as_str().unwrap_or_default()
-}
-
-fn annotation<'a>(object: &'a DynamicObject, key: &str) -> Option<&'a str> {
-    object.metadata.annotations.as_ref()?.get(key).map(String::as_str)
-}
-
-fn of<'a>(objects: &'a [DynamicObject], namespace: &'a str) -> impl Iterator<Item = &'a DynamicObject> {
-    objects.iter().filter(move |object| object.metadata.namespace.as_deref() == Some(namespace))
-}
-
-fn phase(migration: &DynamicObject) -> String {
-    let phase = migration.data["status"]["phase"].as_str().unwrap_or("–");
-    let paused = migration.data["spec"]["paused"] == true;
-    format!("{phase}{}", if paused { ", paused" } else { "" })
-}
-
-async fn list(client: &Client, group: &str, kind: &str) -> Result<Vec<DynamicObject>> {
-    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1alpha1", kind));
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    Ok(api.list(&ListParams::default()).await.with_context(|| format!("cannot list {kind}s"))?.items)
+/// Whether the call changes something other than the caller's token.
+pub(crate) fn is_change(call: &Call) -> bool {
+    call.operation.is_write() && call.operation != Operation::Token
 }

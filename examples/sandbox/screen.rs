@@ -5,9 +5,6 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 
-/// How wide a paragraph may be, in characters.
-const WIDTH: usize = 100;
-
 /// A style of ANSI terminals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Style {
@@ -64,11 +61,6 @@ impl Screen {
     /// The headline of a part.
     pub(crate) fn title(&self, text: &str) -> Result<()> {
         self.line(&format!("\n{}", self.styled(Style::Bold, text)))
-    }
-
-    /// Words, wrapped, each line behind `indent` spaces.
-    pub(crate) fn paragraph(&self, indent: usize, text: &str) -> Result<()> {
-        wrap(text, WIDTH.saturating_sub(indent)).iter().try_for_each(|line| self.line(&format!("{:indent$}{line}", "")))
     }
 
     /// Says what is being done, on a terminal; [`Self::done`] writes over it.
@@ -128,19 +120,4 @@ impl Screen {
 fn write(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
-}
-
-/// Breaks words into lines of at most `width` characters; a longer word has a line of its own.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

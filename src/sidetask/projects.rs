@@ -50,15 +50,18 @@ impl Project {
         refused.as_ref().filter(|(_, at)| now.saturating_sub(*at) < REFUSED_FOR).map(|(because, _)| because.clone())
     }
 
-    /// The servers of a region: a LIST, or the one that another shoot of the project has just asked for.
+    /// The servers of a region: a LIST, or the one that another shoot of the project has just asked for, if it shows a later moment than the
+    /// one that the caller has.
     pub(super) async fn list(
         &self,
         cloud: &impl Cloud,
         region: &Region,
+        known: Option<Moment>,
         clock: &impl Clock,
     ) -> Result<Listed, Because> {
         let mut lists = self.lists.lock().await;
-        if let Some(listed) = lists.get(region).filter(|listed| listed.age(clock.now()) < SHARED_FOR) {
+        let shared = lists.get(region).filter(|listed| listed.age(clock.now()) < SHARED_FOR);
+        if let Some(listed) = shared.filter(|listed| known.is_none_or(|known| listed.at > known)) {
             return Ok(listed.clone());
         }
         let asked = clock.now();

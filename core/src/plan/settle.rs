@@ -75,8 +75,7 @@ fn settle(
     let mut named = listed.servers.values().filter(|server| &*server.name == name);
     let (first, second) = (named.next(), named.next());
     // By the moment that the LIST shows, so that an old one ends no wait.
-    let waited = listed.at.saturating_sub(gone);
-    let left = settings.inflight_timeout.saturating_sub(waited);
+    let left = settings.inflight_timeout.saturating_sub(listed.at.saturating_sub(gone));
     let others = servers_of_others(shoot.facts, name);
     match (first, second) {
         (Some(server), _) if others.contains(&server.id) => {
@@ -92,7 +91,11 @@ fn settle(
             Err(Because::about(Reason::InFlightUnresolved, format!("its server is {:?} for too long", server.status)))
         }
         _ => {
-            plan.again_in(left);
+            match settings.inflight_timeout.checked_sub(now.saturating_sub(gone)) {
+                Some(left) if !left.is_zero() => plan.again_in(left),
+                // The time is over, and the LIST is from before: only another one can tell.
+                _ => plan.list(&region),
+            }
             Err(Because::of(Reason::InFlight))
         }
     }

@@ -14,8 +14,9 @@ use crate::sidetask::{Clock, Cloud, Clouds, Cluster, Fence, Owners, because};
 
 impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> {
     pub(super) async fn list(&mut self, region: &Region) -> Result<Came, Because> {
+        let known = self.cloud.lists.get(region).map(|listed| listed.at);
         let listed = match self.open_session().await {
-            Ok(session) => session.project.list(&*session.client, region, &self.context.clock).await,
+            Ok(session) => session.project.list(&*session.client, region, known, &self.context.clock).await,
             Err(because) => Err(because),
         };
         match listed {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, Known, MachineFacts};
 use mcm_migration_core::domain::Region;
-use mcm_migration_core::plan::{self, Action, Plan, Proof, report};
+use mcm_migration_core::plan::{self, Action, Moment, Plan, Proof, report};
 
 use super::Shoot;
 use super::step::{Came, lost_leadership};
@@ -18,6 +18,10 @@ pub(super) struct Pass {
     pub(super) snapshot: Snapshot,
     pub(super) proof: Proof,
     pub(super) just_closed: bool,
+    /// Whether the guard was closed, or the shoot armed, since the status was written.
+    turned: bool,
+    /// When the status was written, or the pass begun.
+    shown: Moment,
 }
 
 impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> {
@@ -37,13 +41,17 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                 || Region::parse(subject).is_ok()
         });
         self.forget_troubles();
-        let mut pass = Pass { snapshot, proof: Proof::Unasked, just_closed: false };
+        let now = self.context.clock.now();
+        let mut pass = Pass { snapshot, proof: Proof::Unasked, just_closed: false, turned: false, shown: now };
         let mut plan = self.plan(&pass)?;
         for _ in 0..ROUNDS {
             if plan.actions.is_empty() || !self.round(&mut pass, &plan).await? {
                 break;
             }
             plan = self.plan(&pass)?;
+            if pass.turned {
+                self.show(&mut pass, &plan).await;
+            }
         }
         plan = self.report(&mut pass, plan).await?;
         self.tell(&plan).await;
@@ -78,6 +86,11 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             if is_slow(action) && self.something_more_urgent(pass) {
                 return Ok(false);
             }
+            if is_slow(action) && self.context.clock.now().saturating_sub(pass.shown) >= self.context.config.pass_every
+            {
+                let so_far = self.plan(pass)?;
+                self.show(pass, &so_far).await;
+            }
             match self.carry_out(pass, action).await {
                 Came::Done => changed = true,
                 // What failed is held back from now on, so that the next plan says why and goes on with the rest.
@@ -88,6 +101,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             if changed
                 && matches!(action, Action::CloseGuard | Action::Arm | Action::Disarm { .. } | Action::Retire { .. })
             {
+                pass.turned = !matches!(action, Action::Retire { .. });
                 break;
             }
         }
@@ -107,6 +121,19 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             Known::Fresh(facts) => urgent(&facts.machines) > before,
             Known::Stale(_) => false,
         })
+    }
+
+    /// Writes the status in the middle of a pass that takes its time.
+    async fn show(&self, pass: &mut Pass, plan: &Plan) {
+        (pass.turned, pass.shown) = (false, self.context.clock.now());
+        if self.context.config.dry_run || pass.snapshot.facts.migration.is_none() {
+            return;
+        }
+        let nodes = self.context.nodes();
+        let report = report(&self.shoot(pass, nodes.as_deref()), plan);
+        if let Err(because) = self.write(Write::Report(&report)).await {
+            tracing::warn!(namespace = &*self.namespace, why = because.subject, "the status was not written");
+        }
     }
 
     /// Writes the status; where that lets the Worker be marked, marks it and writes the status again.

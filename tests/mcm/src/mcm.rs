@@ -52,7 +52,9 @@ impl Mcm {
             )
             .await?;
         let shared = Arc::new(Shared::new(provider, namespace, project, name, options, cloud, client, admin));
-        say_seed(&shared);
+        if shared.options.seed.is_none() {
+            say_seed(&shared);
+        }
         let starting = Arc::clone(&shared);
         background::run(async move {
             let Shared { admin, namespace, pod, provider, options, .. } = &*starting;

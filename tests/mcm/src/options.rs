@@ -35,7 +35,7 @@ pub struct Options {
     pub label_domain: String,
     /// The region of the cloud in which it makes servers whose class does not name one of STACKIT.
     pub region: String,
-    /// What the random order of classes begins with; printed, and made up if not said.
+    /// What the random order of classes begins with; made up and printed if not said.
     pub seed: Option<u64>,
 }
 
