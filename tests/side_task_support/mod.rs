@@ -67,7 +67,7 @@ impl Seed {
         self.simulator.cloud()
     }
 
-    /// Starts a replica with the short times; `more` comes after them.
+    /// Starts a replica with the short times, except those that `more` says otherwise.
     pub fn replica(&self, more: &[&str]) -> Product {
         self.replica_of(&self.kubeconfig, more)
     }
@@ -77,7 +77,7 @@ impl Seed {
         let mut args = vec!["serve", "--kubeconfig", kubeconfig.to_str().unwrap()];
         args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--shutdown-delay", "0s"]);
         args.extend(["--tls-cert-dir", self.tls.path().to_str().unwrap()]);
-        args.extend(QUICK);
+        args.extend(quick_but(more));
         args.extend(more);
         let (iaas, token) = (self.simulator.iaas_url(), self.simulator.token_url());
         let env = [("STACKIT_IAAS_ENDPOINT", iaas.as_str()), ("STACKIT_TOKEN_BASEURL", token.as_str())];
@@ -180,6 +180,18 @@ impl Seed {
         let marked = &worker["metadata"]["annotations"]["stackit.cloud/machine-controller-manager-migrated"];
         assert_eq!(marked, "true", "the Worker of {namespace}");
     }
+}
+
+/// The short times, without those that `more` says otherwise: no flag may be given twice.
+fn quick_but(more: &[&str]) -> Vec<&'static str> {
+    let mut said = false;
+    let left = |word: &&'static str| {
+        if word.starts_with("--") {
+            said = more.contains(word);
+        }
+        !said
+    };
+    QUICK.into_iter().filter(left).collect()
 }
 
 /// What holds of every journal: only our labels were ever sent, and never to a server of nobody.
