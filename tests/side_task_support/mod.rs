@@ -81,7 +81,7 @@ impl Seed {
         self.simulator.cloud()
     }
 
-    /// Starts a replica with the short times; `more` comes after them.
+    /// Starts a replica with the short times, except those that `more` says otherwise.
     pub fn replica(&self, more: &[&str]) -> Product {
         self.replica_of(&self.kubeconfig, more)
     }

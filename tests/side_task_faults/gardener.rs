@@ -1,0 +1,34 @@
+//! What Gardener and the machine-controller-manager do meanwhile.
+
+use std::time::Duration;
+
+use rig::objects;
+use rig::shoot::{Provider, class};
+use serde_json::{Value, json};
+
+use super::Stage;
+use crate::side_task_support::Seed;
+
+/// Turns the class of a shoot to STACKIT, as often as it takes: the gate forward refuses it until every Machine is settled.
+pub async fn switch_class(seed: &Seed, stage: &Stage, within: Duration) -> anyhow::Result<()> {
+    let (namespace, name) = (stage.namespace(), stage.shoot.class());
+    let mut class = class(&name, Provider::Stackit);
+    class["metadata"]["namespace"] = namespace.clone().into();
+    let mut spec = class["providerSpec"].clone();
+    for gone in ["apiVersion", "kind", "spec"] {
+        spec[gone] = Value::Null;
+    }
+    let patch = json!({"provider": class["provider"], "providerSpec": spec});
+    rig::until(&format!("the class of {namespace} is switched"), within, || async {
+        objects::merge(&seed.client, &class, &patch).await?;
+        Ok(Some(()))
+    })
+    .await
+}
+
+/// A Machine whose server is lost goes, with its finalizers.
+pub async fn drop_machine(seed: &Seed, stage: &Stage, machine: &str) {
+    let object = stage.shoot.machine(machine, "");
+    objects::merge(&seed.client, &object, &json!({"metadata": {"finalizers": null}})).await.unwrap();
+    objects::delete(&seed.client, &object).await.unwrap();
+}
