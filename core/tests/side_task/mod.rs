@@ -3,6 +3,8 @@
 
 pub mod generate;
 pub mod oracle;
+pub mod script;
+pub mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
