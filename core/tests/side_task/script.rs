@@ -180,7 +180,7 @@ impl Run {
             classes,
             born: servers.keys().copied().collect(),
             servers,
-            addressed: Default::default(),
+            addressed: std::collections::BTreeSet::default(),
             nodes,
             lease: None,
             leader: Leader::default(),
@@ -263,7 +263,7 @@ impl Run {
         // The roll-out goes on: the old Machines terminate.
         if story == Story::Rolled && facts.classes[OLD] == Provider::Stackit {
             for machine in facts.machines.values_mut().filter(|machine| &*machine.class == OLD) {
-                machine.terminating |= self.script.seed % 2 == 0;
+                machine.terminating |= self.script.seed.is_multiple_of(2);
             }
         }
     }
