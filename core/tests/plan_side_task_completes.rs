@@ -52,7 +52,7 @@ fn planned(case: &Case) -> Option<(Plan, Report)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn a_worker_is_marked_only_when_nothing_is_left_to_do(case in labelling_case()) {

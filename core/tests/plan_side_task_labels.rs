@@ -60,7 +60,7 @@ fn foreign_server(case: &Case, class: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn labels_are_set_on_the_machines_own_server_after_a_proved_quarantine(case in labelling_case()) {

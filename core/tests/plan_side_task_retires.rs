@@ -12,7 +12,7 @@ use side_task::generate::case;
 use side_task::oracle::switched;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn no_class_is_retired_that_is_wanted_or_in_use(case in case(1)) {

@@ -238,7 +238,7 @@ fn a_seed_that_the_shoot_leaves_does_nothing() {
         |case| change(case, |f| f.cluster.as_mut().unwrap().shoot_spec_seed = "seed-two".into()),
         |case| {
             change(case, |f| {
-                f.cluster.as_mut().unwrap().shoot_last_operation = last_operation("Migrate", "Processing")
+                f.cluster.as_mut().unwrap().shoot_last_operation = last_operation("Migrate", "Processing");
             });
         },
         |case| change(case, |f| f.cluster = None),
