@@ -30,7 +30,7 @@ fn is_quiet(case: &Case) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn a_shoot_is_armed_behind_a_proved_guard_while_every_node_is_ready(case in case(0)) {

@@ -17,8 +17,8 @@ use side_task::{Case, DOMAIN};
 /// Whether the last LISTs show every label of the class and the Machine on the server of each Machine that came from OpenStack, exceptions aside.
 fn labels_are_shown(case: &Case) -> bool {
     case.facts.machines.iter().all(|(name, machine)| {
-        let came = machine.provider_id.starts_with("stackit:") && (machine.migrated || machine.marked);
-        !came || machine.exception || is_labelled(case, name)
+        let migrated = machine.provider_id.starts_with("stackit:") && (machine.migrated || machine.marked);
+        !migrated || machine.exception || is_labelled(case, name)
     })
 }
 
@@ -52,7 +52,7 @@ fn planned(case: &Case) -> Option<(Plan, Report)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn a_worker_is_marked_only_when_nothing_is_left_to_do(case in labelling_case()) {

@@ -34,7 +34,7 @@ fn needs_to_be_ours(action: &Action) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn nothing_is_done_where_nothing_may_be_done(case in case(1)) {

@@ -12,7 +12,7 @@ use side_task::generate::case;
 use side_task::oracle::switched;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn no_class_is_retired_that_is_wanted_or_in_use(case in case(1)) {
@@ -41,18 +41,15 @@ proptest! {
             let stackit = |name: &str| case.facts.classes.get(name) == Some(&Provider::Stackit);
             let pool = |name: &str| name[..name.len() - 6].to_owned();
             let mut kin = case.classes.keys().filter(|name| stackit(name) && pool(name) == pool(class)).peekable();
-            match sibling {
-                Some(sibling) => {
+            if let Some(sibling) = sibling {
                     prop_assert!(stackit(sibling));
                     prop_assert_eq!(&case.classes[sibling].provider_spec, provider_spec);
                     prop_assert!(kin.peek().is_none() || kin.any(|kin| kin == sibling), "the same pool and zone first");
-                }
-                None => {
+            } else {
                     prop_assert!(!case.facts.has_stackit_class());
                     let region = provider_spec["region"].as_str().unwrap();
                     prop_assert!(Region::parse(region).is_ok());
                     prop_assert_eq!(provider_spec, &json!({"region": region}));
-                }
             }
         }
     }

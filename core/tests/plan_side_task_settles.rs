@@ -36,7 +36,7 @@ fn may_be_settled(case: &Case, machine: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn the_id_that_a_machine_gets_is_that_of_its_one_server(case in case(2)) {

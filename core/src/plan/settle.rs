@@ -79,7 +79,7 @@ fn settle(
     let others = servers_of_others(shoot.facts, name);
     match (first, second) {
         (Some(server), _) if others.contains(&server.id) => {
-            Err(Because::about(Reason::InFlightUnresolved, "the server of its name is another Machine's"))
+            Err(Because::about(Reason::InFlightUnresolved, "another Machine has the server of its name"))
         }
         (Some(_), Some(_)) => Err(Because::about(Reason::InFlightUnresolved, "several servers have its name")),
         (None, _) if left.is_zero() => {

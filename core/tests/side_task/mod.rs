@@ -1,8 +1,11 @@
 //! Generated shoots with everything that a plan is made from, and the same questions asked a second time in the plainest form.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
+pub mod example;
 pub mod generate;
 pub mod oracle;
+pub mod script;
+pub mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
