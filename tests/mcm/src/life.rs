@@ -36,7 +36,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
         tokio::time::sleep(shared.options.restart_after).await;
         restarts += 1;
         loop {
-            match pod::report(&shared.admin, &shared.namespace, &shared.pod, shared.provider, restarts).await {
+            match pod::report(&shared.access.admin, &shared.namespace, &shared.pod, shared.provider, restarts).await {
                 Ok(true) => break,
                 // The kubelet starts nothing for a pod that is gone.
                 Ok(false) => return,
@@ -51,7 +51,7 @@ async fn work(shared: &Arc<Shared>, copy: &Arc<Copy>) {
     // Nothing orders the two kinds. The deadly order is the one to test with: new IDs, old classes.
     let machines = Pace { delay, watch_timeout, reconnect: Duration::ZERO };
     let classes = Pace { reconnect: CLASSES_RECONNECT, ..machines };
-    let (client, namespace) = (&shared.client, &*shared.namespace);
+    let (client, namespace) = (&shared.access.client, &*shared.namespace);
     tokio::join!(
         informer::run(client.clone(), namespace, &copy.machines, &shared.frost, machines),
         informer::run(client.clone(), namespace, &copy.classes, &shared.frost, classes),

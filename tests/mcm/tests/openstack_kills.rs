@@ -101,7 +101,7 @@ async fn a_shoots_pod_is_taken_over() {
     let mut pod = rig::shoot::mcm_pod("machine-controller-manager-0", Provider::OpenStack);
     pod["metadata"]["namespace"] = shoot.namespace().into();
     objects::create(&scene.client, &pod).await.unwrap();
-    let mcm = Mcm::for_shoot(scene.server, &shoot, scene.cloud.clone(), Options::default()).await.unwrap();
+    let mcm = Mcm::for_shoot(scene.server, &shoot, scene.cloud.clone(), Options::default().quiet()).await.unwrap();
     assert_eq!(mcm.pod(), "machine-controller-manager-0");
     mcm.await_runs(1, DEADLINE).await.unwrap();
     // A region that is not the class's is another ID.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::Api;
-use mcm_stand_in::{Event, Options, Provider};
+use mcm_stand_in::{Event, Fleet, Options, Provider};
 use rig::Shoot;
 use scene::{DEADLINE, Scene};
 
@@ -80,6 +80,30 @@ async fn nobody_asked_for_the_verdict() {
     scene.label_all();
     let mcm = scene.mcm(Provider::Stackit, Options::default()).await;
     drop(mcm);
+}
+
+#[tokio::test]
+#[should_panic(expected = "would have deleted server")]
+async fn a_fleet_fails_the_test_that_it_watches_over() {
+    let shoots = ["fleet-one", "fleet-two"].map(|name| Shoot::new(name).legacy_machines(1));
+    let scenes = [Scene::new(shoots[0].clone()).await, Scene::new(shoots[1].clone()).await];
+    for scene in &scenes {
+        let mut pod = rig::shoot::mcm_pod("machine-controller-manager-0", Provider::Stackit);
+        pod["metadata"]["namespace"] = scene.shoot.namespace().into();
+        rig::objects::create(&scene.client, &pod).await.unwrap();
+    }
+    // Of the second one's cloud, which knows nothing of the first one's servers.
+    let fleet = Fleet::for_shoots(scenes[0].server, &shoots, &scenes[1].cloud, &quick().quiet()).await.unwrap();
+    assert_eq!(fleet.members().len(), 2);
+    let quiet = async {
+        for mcm in fleet.members() {
+            mcm.await_runs(1, DEADLINE).await.unwrap();
+        }
+    };
+    fleet.watch_over(quiet).await;
+    fleet.verdict().unwrap();
+    scenes[1].label_all();
+    fleet.watch_over(tokio::time::sleep(DEADLINE)).await;
 }
 
 #[tokio::test]

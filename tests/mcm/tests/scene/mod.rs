@@ -67,7 +67,7 @@ impl Scene {
 
     pub async fn starting(&self, provider: Provider, options: Options) -> Mcm {
         let (namespace, project) = (self.shoot.namespace(), self.shoot.project_id());
-        Mcm::start(self.server, &namespace, provider, Arc::clone(&self.cloud), &project, options).await.unwrap()
+        Mcm::start(self.server, &namespace, provider, Arc::clone(&self.cloud), &project, options.quiet()).await.unwrap()
     }
 
     fn object(&self, kind: &str, name: &str) -> Value {
