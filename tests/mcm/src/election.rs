@@ -22,7 +22,7 @@ pub(crate) struct Election<'a> {
 
 impl<'a> Election<'a> {
     pub(crate) fn new(shared: &'a Shared) -> Self {
-        Self { leases: Api::namespaced(shared.client.clone(), &shared.namespace), shared, seen: None }
+        Self { leases: Api::namespaced(shared.access.client.clone(), &shared.namespace), shared, seen: None }
     }
 
     /// Returns once the Lease is ours.

@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// How much later than the rest of the process what was sent to it meanwhile arrives: its connections are dead by then.
-const RECONNECT: Duration = Duration::from_secs(1);
-
 #[derive(Debug)]
 pub(crate) struct Frost(watch::Sender<bool>);
 
@@ -25,11 +22,11 @@ impl Frost {
         let _ = self.0.subscribe().wait_for(|frozen| !frozen).await;
     }
 
-    /// The same for what comes over connections.
-    pub(crate) async fn reconnected(&self) {
+    /// The same for what comes over a connection, which is dead by then and takes so long to be made again.
+    pub(crate) async fn reconnected(&self, after: Duration) {
         while *self.0.borrow() {
             self.thawed().await;
-            tokio::time::sleep(RECONNECT).await;
+            tokio::time::sleep(after).await;
         }
     }
 }

@@ -17,6 +17,17 @@ use crate::model::{Named, resource};
 /// How long it waits after a failure. client-go begins with 0.8 s.
 const BACKOFF: Duration = Duration::from_millis(500);
 
+/// How late a copy is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Behind the API server, always.
+    pub(crate) delay: Duration,
+    /// How long a watch lives at most.
+    pub(crate) watch_timeout: Duration,
+    /// How long it takes to connect again after a frost.
+    pub(crate) reconnect: Duration,
+}
+
 enum Change<T> {
     Replace(BTreeMap<String, T>),
     Set(String, T),
@@ -24,33 +35,22 @@ enum Change<T> {
 }
 
 /// Keeps `store` up to date for ever.
-pub(crate) async fn run<T: Named>(
-    client: Client,
-    namespace: &str,
-    store: &Store<T>,
-    frost: &Frost,
-    (delay, watch_timeout): (Duration, Duration),
-) {
+pub(crate) async fn run<T: Named>(client: Client, namespace: &str, store: &Store<T>, frost: &Frost, pace: Pace) {
     let api: Api<DynamicObject> = Api::namespaced_with(client, namespace, &resource(T::KIND));
     let (sender, receiver) = unbounded_channel();
-    tokio::join!(follow::<T>(&api, &sender, delay, watch_timeout), take_up(store, frost, receiver));
+    tokio::join!(follow::<T>(&api, &sender, pace), take_up(store, frost, pace, receiver));
 }
 
 type Due<T> = (Instant, Change<T>);
 
-async fn follow<T: Named>(
-    api: &Api<DynamicObject>,
-    sender: &UnboundedSender<Due<T>>,
-    delay: Duration,
-    timeout: Duration,
-) {
+async fn follow<T: Named>(api: &Api<DynamicObject>, sender: &UnboundedSender<Due<T>>, pace: Pace) {
     // What is read at the start of the process is fresh.
     let mut late = Duration::ZERO;
     loop {
         // Either way it begins again: a version that is too old, a connection that broke, an API server that is away.
         if let Ok(version) = list(api, sender, late).await {
-            late = delay;
-            let _ = watch(api, sender, delay, timeout, version).await;
+            late = pace.delay;
+            let _ = watch(api, sender, pace, version).await;
         }
         tokio::time::sleep(BACKOFF).await;
     }
@@ -68,11 +68,10 @@ async fn list<T: Named>(api: &Api<DynamicObject>, sender: &UnboundedSender<Due<T
 async fn watch<T: Named>(
     api: &Api<DynamicObject>,
     sender: &UnboundedSender<Due<T>>,
-    delay: Duration,
-    timeout: Duration,
+    pace: Pace,
     mut version: String,
 ) -> Result<()> {
-    let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX).clamp(1, 290);
+    let seconds = u32::try_from(pace.watch_timeout.as_secs()).unwrap_or(u32::MAX).clamp(1, 290);
     let params = WatchParams::default().timeout(seconds);
     loop {
         let mut events = match api.watch(&params, &version).await {
@@ -100,15 +99,15 @@ async fn watch<T: Named>(
                 WatchEvent::Deleted(_) => Change::Remove(name),
                 _ => Change::Set(name, T::read(object)),
             };
-            sender.send((Instant::now() + delay, change))?;
+            sender.send((Instant::now() + pace.delay, change))?;
         }
     }
 }
 
-async fn take_up<T: Named>(store: &Store<T>, frost: &Frost, mut receiver: UnboundedReceiver<Due<T>>) {
+async fn take_up<T: Named>(store: &Store<T>, frost: &Frost, pace: Pace, mut receiver: UnboundedReceiver<Due<T>>) {
     while let Some((due, change)) = receiver.recv().await {
         tokio::time::sleep_until(due).await;
-        frost.reconnected().await;
+        frost.reconnected(pace.reconnect).await;
         match change {
             Change::Replace(objects) => store.replace(objects),
             Change::Set(name, object) => store.set(name, object),

@@ -23,13 +23,14 @@ pub(crate) async fn delete(shared: &Shared, server: &str, why: String) -> bool {
         }
     };
     if let Some(machine) = victim {
-        shared.verdicts.record(Killed {
+        let killed = Killed {
             server: server.to_owned(),
             machine: format!("{}/{}", machine.namespace, machine.name),
             machine_id: machine.provider_id,
             by: format!("{} of {} ({:?}, seed {})", shared.pod, shared.namespace, shared.provider, shared.seed),
             why,
-        });
+        };
+        shared.verdicts.record(killed, shared.options.loud);
         return false;
     }
     if shared.cloud.delete_server(server, &shared.pod) {
@@ -40,7 +41,7 @@ pub(crate) async fn delete(shared: &Shared, server: &str, why: String) -> bool {
 
 /// The live Machine that names the server in its ID, in either form, in whatever namespace; read past all caches.
 async fn victim(shared: &Shared, server: &str) -> Result<Option<Machine>> {
-    let machines: Api<DynamicObject> = Api::all_with(shared.admin.clone(), &resource(Machine::KIND));
+    let machines: Api<DynamicObject> = Api::all_with(shared.access.admin.clone(), &resource(Machine::KIND));
     let machines = machines.list(&ListParams::default()).await?;
     let mut machines = machines.iter().map(Machine::read);
     Ok(machines.find(|machine| !machine.terminating && machine.server() == Some(server)))

@@ -35,13 +35,15 @@ impl Verdicts {
         Self { killed: Mutex::new(Vec::new()), first: watch::channel(None).0, read: AtomicBool::new(false) }
     }
 
-    /// Keeps it, and says so at once at the terminal: the test may look only at its end.
-    pub(crate) fn record(&self, new: Killed) {
+    /// Keeps it, and says so at once at the terminal if it is `loud`: the test may look only at its end.
+    pub(crate) fn record(&self, new: Killed, loud: bool) {
         let mut killed = self.killed.lock().unwrap_or_else(PoisonError::into_inner);
         if killed.iter().any(|old| old.server == new.server) {
             return;
         }
-        crate::background::say(&new.to_string());
+        if loud {
+            crate::background::say(&new.to_string());
+        }
         self.read.store(false, Ordering::SeqCst);
         self.first.send_modify(|first| {
             first.get_or_insert_with(|| new.clone());

@@ -15,6 +15,7 @@ mod collector;
 mod copy;
 mod election;
 mod event;
+mod fleet;
 mod frost;
 mod informer;
 mod judge;
@@ -30,6 +31,7 @@ mod pod;
 mod shared;
 
 pub use event::Event;
+pub use fleet::Fleet;
 pub use killed::Killed;
 pub use mcm::Mcm;
 pub use options::Options;

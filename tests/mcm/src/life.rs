@@ -7,13 +7,16 @@ use crate::collector;
 use crate::copy::Copy;
 use crate::election::Election;
 use crate::event::Event;
-use crate::informer;
+use crate::informer::{self, Pace};
 use crate::machines;
 use crate::pod;
 use crate::shared::Shared;
 
 /// How often the restart of the container is written down again if that failed.
 const AGAIN: Duration = Duration::from_millis(200);
+
+/// How much later than Machines classes come after a frost.
+const CLASSES_RECONNECT: Duration = Duration::from_secs(2);
 
 /// Leads, ends itself when the Lease is lost, and starts again with an empty copy; until its pod is gone.
 pub(crate) async fn run(shared: Arc<Shared>) {
@@ -33,7 +36,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
         tokio::time::sleep(shared.options.restart_after).await;
         restarts += 1;
         loop {
-            match pod::report(&shared.admin, &shared.namespace, &shared.pod, shared.provider, restarts).await {
+            match pod::report(&shared.access.admin, &shared.namespace, &shared.pod, shared.provider, restarts).await {
                 Ok(true) => break,
                 // The kubelet starts nothing for a pod that is gone.
                 Ok(false) => return,
@@ -44,11 +47,14 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 }
 
 async fn work(shared: &Arc<Shared>, copy: &Arc<Copy>) {
-    let times = (shared.options.delay, shared.options.watch_timeout);
-    let (client, namespace) = (&shared.client, &*shared.namespace);
+    let (delay, watch_timeout) = (shared.options.delay, shared.options.watch_timeout);
+    // Nothing orders the two kinds. The deadly order is the one to test with: new IDs, old classes.
+    let machines = Pace { delay, watch_timeout, reconnect: Duration::ZERO };
+    let classes = Pace { reconnect: CLASSES_RECONNECT, ..machines };
+    let (client, namespace) = (&shared.access.client, &*shared.namespace);
     tokio::join!(
-        informer::run(client.clone(), namespace, &copy.machines, &shared.frost, times),
-        informer::run(client.clone(), namespace, &copy.classes, &shared.frost, times),
+        informer::run(client.clone(), namespace, &copy.machines, &shared.frost, machines),
+        informer::run(client.clone(), namespace, &copy.classes, &shared.frost, classes),
         collector::run(shared, copy),
         machines::run(shared, copy),
     );

@@ -4,8 +4,6 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::{Api, ListParams};
 use rig::shoot::{Provider, Shoot};
 use rig::{ApiProxy, ApiServer, api_server, objects};
 use simulator::Cloud;
@@ -14,7 +12,7 @@ use tokio::task::JoinHandle;
 use crate::event::Event;
 use crate::killed::Killed;
 use crate::options::Options;
-use crate::shared::Shared;
+use crate::shared::{Access, Shared};
 use crate::{background, life, network, pod};
 
 /// A running machine-controller-manager of one shoot. Dropping it ends the process, leaves its pod, and panics if it would have
@@ -37,8 +35,6 @@ impl Mcm {
         project: &str,
         options: Options,
     ) -> Result<Self> {
-        let name =
-            options.pod.clone().unwrap_or_else(|| format!("machine-controller-manager-{:08x}", rand::random::<u32>()));
         let (proxy, kubeconfig) = if options.proxied {
             let (proxy, kubeconfig) = network::proxied(server, namespace).await?;
             (Some(proxy), kubeconfig)
@@ -46,19 +42,21 @@ impl Mcm {
             (None, server.admin_kubeconfig().to_owned())
         };
         let admin = server.admin_kubeconfig().to_owned();
-        let (client, admin) =
-            background::run(
-                async move { Ok((api_server::client(&kubeconfig).await?, api_server::client(&admin).await?)) },
-            )
-            .await?;
-        let shared = Arc::new(Shared::new(provider, namespace, project, name, options, cloud, client, admin));
-        if shared.options.seed.is_none() {
-            say_seed(&shared);
-        }
+        let access = background::run(async move {
+            let (client, admin) = (api_server::client(&kubeconfig).await?, api_server::client(&admin).await?);
+            Ok(Access { client, admin })
+        });
+        let shared = Shared::new(provider, namespace, project, options, cloud, access.await?);
+        Self::run(shared, proxy).await
+    }
+
+    pub(crate) async fn run(shared: Shared, proxy: Option<ApiProxy>) -> Result<Self> {
+        let shared = Arc::new(shared);
+        say_seed(&shared);
         let starting = Arc::clone(&shared);
         background::run(async move {
-            let Shared { admin, namespace, pod, provider, options, .. } = &*starting;
-            pod::ensure(admin, namespace, pod, *provider, &options.node).await
+            let Shared { access, namespace, pod, provider, options, .. } = &*starting;
+            pod::ensure(&access.admin, namespace, pod, *provider, &options.node).await
         })
         .await?;
         let process = background::handle()?.spawn(life::run(Arc::clone(&shared)));
@@ -68,16 +66,9 @@ impl Mcm {
     /// Starts the one that a shoot's pod stands for, and takes the pod over. There has to be exactly one MCM pod.
     pub async fn for_shoot(server: &ApiServer, shoot: &Shoot, cloud: Arc<Cloud>, options: Options) -> Result<Self> {
         let namespace = shoot.namespace();
-        let pods: Api<Pod> = Api::namespaced(server.admin_client().await?, &namespace);
-        let pods = pods.list(&ListParams::default().labels("role=machine-controller-manager")).await?.items;
-        let [pod] = &pods[..] else { bail!("{namespace} has {} MCM pods, and not one", pods.len()) };
-        let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-        let names: Vec<&str> = containers.map(|container| &*container.name).collect();
-        let provider =
-            [Provider::OpenStack, Provider::Stackit].into_iter().find(|one| names.contains(&one.container()));
-        let provider = provider.with_context(|| format!("the MCM pod of {namespace} has no provider's container"))?;
-        let options = options.pod(pod.metadata.name.clone().unwrap_or_default());
-        Self::start(server, &namespace, provider, cloud, &shoot.project_id(), options).await
+        let pods = pod::of_mcm(&server.admin_client().await?, &namespace).await?;
+        let [(pod, provider)] = &pods[..] else { bail!("{namespace} has {} MCM pods, and not one", pods.len()) };
+        Self::start(server, &namespace, *provider, cloud, &shoot.project_id(), options.pod(pod)).await
     }
 
     /// The name of its pod.
@@ -102,12 +93,25 @@ impl Mcm {
         self.shared.verdicts.first().await
     }
 
+    /// Awaits what a test does, and fails the test the moment it would have killed a server.
+    ///
+    /// # Panics
+    /// At that moment.
+    pub async fn watch_over<T>(&self, test: impl Future<Output = T>) -> T {
+        tokio::select! {
+            biased;
+            killed = self.would_kill() => fail(&[killed]),
+            done = test => done,
+        }
+    }
+
     /// Ends the process and removes its pod, as when a Deployment rolls. The Lease stays as it is.
     pub async fn stop(&self) -> Result<()> {
         self.process.abort();
         self.shared.copy.send_replace(None);
         let shared = Arc::clone(&self.shared);
-        background::run(async move { objects::end_pod(&shared.admin, &shared.namespace, &shared.pod).await }).await
+        background::run(async move { objects::end_pod(&shared.access.admin, &shared.namespace, &shared.pod).await })
+            .await
     }
 
     /// Cuts it off from the API server, not from the cloud: connections are closed, and new ones too.
@@ -206,7 +210,7 @@ impl Drop for Mcm {
 }
 
 #[expect(clippy::panic, reason = "a test that does not ask has to fail all the same")]
-fn fail(killed: &[Killed]) -> ! {
+pub(crate) fn fail(killed: &[Killed]) -> ! {
     let lines: Vec<String> = killed.iter().map(ToString::to_string).collect();
     panic!("{}", lines.join("\n"));
 }

@@ -35,7 +35,9 @@ pub struct Options {
     pub label_domain: String,
     /// The region of the cloud in which it makes servers whose class does not name one of STACKIT.
     pub region: String,
-    /// What the random order of classes begins with; made up and printed if not said.
+    /// Whether it says at the terminal, at once, what it would kill.
+    pub loud: bool,
+    /// What the random order of classes begins with; printed, and made up if not said.
     pub seed: Option<u64>,
 }
 
@@ -57,6 +59,7 @@ impl Default for Options {
             proxied: false,
             label_domain: "kubernetes.io".to_owned(),
             region: "eu01".to_owned(),
+            loud: true,
             seed: None,
         }
     }
@@ -97,6 +100,12 @@ impl Options {
     #[must_use]
     pub fn creation_timeout(self, timeout: Duration) -> Self {
         Self { creation_timeout: timeout, ..self }
+    }
+
+    /// It is meant to kill, and says nothing about it at the terminal.
+    #[must_use]
+    pub fn quiet(self) -> Self {
+        Self { loud: false, ..self }
     }
 
     /// It can be cut off (see [`crate::Mcm::cut_off`]).

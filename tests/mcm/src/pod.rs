@@ -1,7 +1,9 @@
 //! The pod in the API, as the kubelet keeps it.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
+use kube::api::{Api, ListParams};
 use rig::objects;
 use rig::shoot::{Provider, mcm_pod};
 use serde_json::{Value, json};
@@ -40,4 +42,20 @@ pub(crate) async fn report(
     let containers = [container("machine-controller-manager", 0), container(provider.container(), restarts)];
     objects::patch_status(client, &pod, &json!({ "containerStatuses": containers })).await?;
     Ok(true)
+}
+
+/// The MCM pods of a namespace with the provider of each.
+pub(crate) async fn of_mcm(client: &Client, namespace: &str) -> Result<Vec<(String, Provider)>> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let pods = pods.list(&ListParams::default().labels("role=machine-controller-manager")).await?;
+    let known = |pod: &Pod| {
+        let has = |provider: &Provider| {
+            let mut containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+            containers.any(|container| container.name == provider.container())
+        };
+        let name = pod.metadata.name.clone().unwrap_or_default();
+        let provider = [Provider::OpenStack, Provider::Stackit].into_iter().find(has);
+        provider.map(|provider| (name.clone(), provider)).with_context(|| format!("{namespace}/{name} has no provider"))
+    };
+    pods.iter().map(known).collect()
 }

@@ -24,6 +24,15 @@ pub(crate) struct Runs {
     pub(crate) finished: u64,
 }
 
+/// Clients, both made on the runtime of the stand-ins.
+#[derive(Clone)]
+pub(crate) struct Access {
+    /// What the process itself uses; may be cut off.
+    pub(crate) client: Client,
+    /// What is true, and what a kubelet writes.
+    pub(crate) admin: Client,
+}
+
 pub(crate) struct Shared {
     pub(crate) provider: Provider,
     pub(crate) namespace: String,
@@ -32,10 +41,7 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) seed: u64,
     pub(crate) cloud: Arc<Cloud>,
-    /// What the process itself uses; may be cut off.
-    pub(crate) client: Client,
-    /// What is true, and what a kubelet writes.
-    pub(crate) admin: Client,
+    pub(crate) access: Access,
     pub(crate) frost: Frost,
     pub(crate) verdicts: Verdicts,
     pub(crate) runs: watch::Sender<Runs>,
@@ -47,27 +53,24 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    #[expect(clippy::too_many_arguments, reason = "each is a field")]
     pub(crate) fn new(
         provider: Provider,
         namespace: &str,
         project: &str,
-        pod: String,
         options: Options,
         cloud: Arc<Cloud>,
-        client: Client,
-        admin: Client,
+        access: Access,
     ) -> Self {
+        let made_up = || format!("machine-controller-manager-{:08x}", rand::random::<u32>());
         Self {
             provider,
             namespace: namespace.to_owned(),
             project: project.to_owned(),
-            pod,
+            pod: options.pod.clone().unwrap_or_else(made_up),
             seed: options.seed.unwrap_or_else(rand::random),
             options,
             cloud,
-            client,
-            admin,
+            access,
             frost: Frost::new(),
             verdicts: Verdicts::new(),
             runs: watch::channel(Runs::default()).0,
@@ -92,7 +95,7 @@ impl Shared {
 
     /// The Machines of the namespace, by the process's own client.
     pub(crate) fn machines(&self) -> Api<DynamicObject> {
-        Api::namespaced_with(self.client.clone(), &self.namespace, &resource(Machine::KIND))
+        Api::namespaced_with(self.access.client.clone(), &self.namespace, &resource(Machine::KIND))
     }
 
     /// `<label domain>/<key>`
