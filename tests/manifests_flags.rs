@@ -9,11 +9,18 @@ use serde_json::Value;
 const OVERLAYS: [&str; 4] = ["base", "overlays/self-managed", "overlays/cert-manager", "overlays/gardener-seed"];
 
 /// What a Deployment has no use for, and why.
-const ABSENT: [(&str, &str); 6] = [
+const ABSENT: [(&str, &str); 13] = [
     ("--kubeconfig", "the pod's service account is found"),
     ("--context", "belongs to a kubeconfig"),
     ("--objects", "stands in for a cluster"),
     ("--tls-extra-san", "the Service has one name"),
+    ("--allow-unsafe-quarantine", "nothing unsafe is shipped"),
+    ("--allow-unsafe-node-ready-for", "nothing unsafe is shipped"),
+    ("--ignore-lost-node", "names a Node of one seed"),
+    ("--ca-bundle", "the image trusts the public authorities"),
+    ("--owner-record", "nobody writes such records unless they are asked for"),
+    ("--owner-id", "belongs to the owner record"),
+    ("--owner-record-server", "belongs to the owner record"),
     ("--help", "answers people"),
     ("--version", "answers people"),
 ];
