@@ -88,22 +88,33 @@ impl Seed {
 
     /// The same, with another way to the API server.
     pub fn replica_of(&self, kubeconfig: &std::path::Path, more: &[&str]) -> Product {
+        self.replica_called("", kubeconfig, more)
+    }
+
+    /// The same, with a name that stands in the path of its calls to the cloud.
+    pub fn replica_called(&self, caller: &str, kubeconfig: &std::path::Path, more: &[&str]) -> Product {
         let mut args = vec!["serve", "--kubeconfig", kubeconfig.to_str().unwrap()];
         args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--shutdown-delay", "0s"]);
         args.extend(["--tls-cert-dir", self.tls.path().to_str().unwrap()]);
         args.extend(quick_but_for(more));
         args.extend(more);
-        let (iaas, token) = (self.simulator.iaas_url(), self.simulator.token_url());
+        let iaas = if caller.is_empty() { self.simulator.iaas_url() } else { self.simulator.iaas_url_for(caller) };
+        let token = self.simulator.token_url();
         let env = [("STACKIT_IAAS_ENDPOINT", iaas.as_str()), ("STACKIT_TOKEN_BASEURL", token.as_str())];
         Product::start(binary(), &args, &env).unwrap()
     }
 
     /// Lets the API server call a URL: that of a replica, or of a forwarder before several.
     pub async fn webhooks_at(&self, url: &str) {
-        let ca = std::fs::read_to_string(self.tls.path().join("ca.crt")).unwrap();
+        let ca = self.ca();
         install::apply_webhooks(&self.server, &repository("manifests/overlays/self-managed"), url, Some(&ca))
             .await
             .unwrap();
+    }
+
+    /// The certificate authority of every replica.
+    pub fn ca(&self) -> String {
+        std::fs::read_to_string(self.tls.path().join("ca.crt")).unwrap()
     }
 
     /// One replica that answers and leads.

@@ -39,6 +39,7 @@ pub use forwarder::Forwarder;
 pub use kubectl::Output;
 pub use product::Product;
 pub use proxy::ApiProxy;
+pub use rustix::process::Signal;
 pub use shoot::Shoot;
 pub use wait::until;
 

@@ -65,6 +65,12 @@ impl Simulator {
         format!("http://{}", self.address)
     }
 
+    /// The same for one of several callers: its name stands in the [`crate::Call::path`] of what it calls.
+    #[must_use]
+    pub fn iaas_url_for(&self, caller: &str) -> String {
+        format!("http://{}{}{caller}", self.address, crate::http::CALLER)
+    }
+
     /// What `STACKIT_TOKEN_BASEURL` is set to: the whole URL of the token endpoint, `/token` included.
     #[must_use]
     pub fn token_url(&self) -> String {

@@ -21,6 +21,9 @@ use crate::target::Target;
 /// More than any body of the API.
 const LARGEST_BODY: usize = 1 << 20;
 
+/// What the path of a caller with a name of its own begins with.
+pub(crate) const CALLER: &str = "/caller/";
+
 pub(crate) fn router(cloud: Arc<Cloud>) -> Router {
     Router::new().fallback(answer).with_state(cloud)
 }
@@ -45,7 +48,7 @@ async fn answer(
     let request = Request {
         method: parts.method.as_str().to_owned(),
         path: parts.uri.path_and_query().map_or_else(String::new, |path| path.as_str().to_owned()),
-        target: Target::of(parts.method.as_str(), parts.uri.path(), selected),
+        target: Target::of(parts.method.as_str(), without_caller(parts.uri.path()), selected),
         query,
         authorization: header(header::AUTHORIZATION),
         content_type,
@@ -54,6 +57,12 @@ async fn answer(
         form,
     };
     deliver::deliver(cloud.answer(&request), line).await
+}
+
+/// The path without the caller's own prefix, see [`crate::Simulator::iaas_url_for`].
+fn without_caller(path: &str) -> &str {
+    let rest = path.strip_prefix(CALLER).and_then(|rest| rest.find('/').map(|slash| &rest[slash..]));
+    rest.unwrap_or(path)
 }
 
 fn parse(uri: &Uri) -> HashMap<String, String> {
