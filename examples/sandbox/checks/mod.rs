@@ -100,10 +100,10 @@ fn no_server_lost(mcm: &Mcm) -> Vec<String> {
     for event in mcm.events() {
         match event {
             Event::Leaked { machine, server } => {
-                wrong.push(format!("Machine {machine} left its server {server} behind"))
+                wrong.push(format!("Machine {machine} left its server {server} behind"));
             }
             Event::Created { machine, second: true, .. } => {
-                wrong.push(format!("Machine {machine} got a second server"))
+                wrong.push(format!("Machine {machine} got a second server"));
             }
             _ => {}
         }

@@ -12,7 +12,7 @@ use crate::stage::{LOOK_EVERY, Stage, reference};
 pub(super) fn scene(cloud: &Cloud) -> Scene {
     let shoot = Shoot::new("deleting").legacy_machines(4);
     let story = "Gardener deletes it: its Worker and its Machines are terminating";
-    let mut scene = Scene::new(cloud, shoot, story, Ending::Gone, Plot::Deletion);
+    let mut scene = Scene::new(cloud, &shoot, story, Ending::Gone, Plot::Deletion);
     for kind in ["Machine", "Worker"] {
         scene.objects_mut(kind).for_each(|object| object["metadata"]["deletionTimestamp"] = "now".into());
     }

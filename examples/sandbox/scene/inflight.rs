@@ -20,7 +20,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(super) fn scene(cloud: &Cloud) -> Scene {
     let shoot = Shoot::new("inflight").legacy_machines(4).classes(Provider::OpenStack);
     let story = "two Machines were being created at the switch: one has a server, one has none";
-    let mut scene = Scene::new(cloud, shoot, story, Ending::Complete, Plot::Flip);
+    let mut scene = Scene::new(cloud, &shoot, story, Ending::Complete, Plot::Flip);
     let [in_creation, without] = in_flight(&scene.shoot);
     for machine in scene.objects_mut("Machine").filter(|machine| {
         let name = &machine["metadata"]["name"];

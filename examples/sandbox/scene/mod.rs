@@ -61,7 +61,7 @@ enum Plot {
 
 impl Scene {
     /// A shoot with its project, a key for it, and a server for each Machine.
-    fn new(cloud: &Cloud, shoot: Shoot, story: &'static str, ending: Ending, plot: Plot) -> Self {
+    fn new(cloud: &Cloud, shoot: &Shoot, story: &'static str, ending: Ending, plot: Plot) -> Self {
         let shoot = shoot.clone().service_account(&cloud.add_project(&shoot.project_id()).json());
         for machine in shoot.machines() {
             cloud.add_server(&shoot.project_id(), REGION, server(&shoot, &machine));

@@ -7,5 +7,5 @@ use super::{Ending, Plot, Scene};
 
 pub(super) fn scene(cloud: &Cloud) -> Scene {
     let shoot = Shoot::new("prod").legacy_machines(50);
-    Scene::new(cloud, shoot, "switched to STACKIT by Gardener", Ending::Complete, Plot::Nothing)
+    Scene::new(cloud, &shoot, "switched to STACKIT by Gardener", Ending::Complete, Plot::Nothing)
 }

@@ -19,7 +19,7 @@ pub(crate) const SUCCEEDED: &str = "the restore succeeds";
 pub(super) fn scene(cloud: &Cloud) -> Scene {
     let shoot = Shoot::new("restored").legacy_machines(4);
     let story = "just restored to this seed: Machines without status, restore under way";
-    let mut scene = Scene::new(cloud, shoot, story, Ending::Complete, Plot::Restore);
+    let mut scene = Scene::new(cloud, &shoot, story, Ending::Complete, Plot::Restore);
     for machine in scene.objects_mut("Machine").filter_map(Value::as_object_mut) {
         machine.remove("status");
     }

@@ -21,7 +21,7 @@ const MACHINES: &str = "machine.sapcloud.io";
 pub(super) fn scene(cloud: &Cloud) -> Scene {
     let shoot = Shoot::new("rollout").legacy_machines(0);
     let story = "a roll-out came with the switch: the old class is left OpenStack, two Machines cannot go";
-    let mut scene = Scene::new(cloud, shoot, story, Ending::Complete, Plot::RollOut);
+    let mut scene = Scene::new(cloud, &shoot, story, Ending::Complete, Plot::RollOut);
     let (shoot, old) = (scene.shoot.clone(), old_class(&scene.shoot));
     scene.objects.push(of(&shoot, class(&old, Provider::OpenStack)));
     for (number, suffix) in ["b7k2x", "c4m9w", "d1p6v", "f8r3t"].into_iter().enumerate() {
