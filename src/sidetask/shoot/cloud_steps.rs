@@ -140,7 +140,14 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         let session = self.open_session().await?;
         let client = &*session.client;
         let unresolved = |why: &str| Because::about(Reason::InFlightUnresolved, why);
-        let read = client.nics(region, server).await.map_err(|error| because(&error))?;
+        let read = match client.nics(region, server).await.map_err(|error| because(&error)) {
+            // What the last LIST shows is no longer so: the next plan needs another.
+            Err(because) if because.reason == Reason::ServerGone => {
+                self.cloud.lists.remove(region);
+                return Err(because);
+            }
+            read => read?,
+        };
         let ours: Vec<_> = read.into_iter().filter(|nic| nic.network == network).collect();
         if ours.is_empty() {
             return Err(unresolved("its server has no network interface in the network of its class"));
