@@ -11,7 +11,7 @@ use mcm_migration_core::plan::{Action, Ownership, ownership};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use side_task::generate::{case, labelling_case};
+use side_task::generate::{case, labelling_case, settling_case};
 
 fn needs_to_be_ours(action: &Action) -> bool {
     match action {
@@ -73,8 +73,13 @@ proptest! {
 fn the_generated_shoots_plan_every_action() {
     let mut runner = TestRunner::deterministic();
     let mut planned = BTreeMap::<&str, usize>::new();
-    let shoots =
-        proptest::strategy::Union::new([case(0).boxed(), case(1).boxed(), case(2).boxed(), labelling_case().boxed()]);
+    let shoots = proptest::strategy::Union::new([
+        case(0).boxed(),
+        case(1).boxed(),
+        case(2).boxed(),
+        labelling_case().boxed(),
+        settling_case().boxed(),
+    ]);
     for _ in 0..8192 {
         for action in shoots.new_tree(&mut runner).unwrap().current().actions() {
             let step = match action {

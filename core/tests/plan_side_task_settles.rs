@@ -8,7 +8,7 @@ use mcm_migration_core::domain::{LegacyProviderId, Provider, Reason, Server, Ser
 use mcm_migration_core::plan::{Action, Listed, Settings};
 use proptest::prelude::*;
 use side_task::Case;
-use side_task::generate::{case, network};
+use side_task::generate::{network, settling_case};
 use side_task::oracle::{named_by_others, openstack_gone, switched, was_there};
 
 /// The LIST of the region of a Machine's class, if the class is `OpenStack` and the LIST may be acted on.
@@ -39,7 +39,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
-    fn the_id_that_a_machine_gets_is_that_of_its_one_server(case in case(2)) {
+    fn the_id_that_a_machine_gets_is_that_of_its_one_server(case in settling_case()) {
         for action in case.actions() {
             let Action::SettleId { machine, provider_id } = &action else { continue };
             may_be_settled(&case, machine)?;
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn addresses_are_added_to_the_one_server_that_is_active(case in case(2)) {
+    fn addresses_are_added_to_the_one_server_that_is_active(case in settling_case()) {
         for action in case.actions() {
             let Action::Address { machine, server, network: net, addresses, .. } = &action else { continue };
             may_be_settled(&case, machine)?;
@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn a_machine_is_let_go_after_the_time_out_or_when_it_was_made_later(case in case(2)) {
+    fn a_machine_is_let_go_after_the_time_out_or_when_it_was_made_later(case in settling_case()) {
         for action in case.actions() {
             let Action::SettleNoServer { machine } = &action else { continue };
             may_be_settled(&case, machine)?;
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn every_machine_that_must_be_settled_is_or_says_why_not(case in case(2)) {
+    fn every_machine_that_must_be_settled_is_or_says_why_not(case in settling_case()) {
         let Ok(plan) = case.plan() else { return Ok(()) };
         if !switched(&case.facts) || plan.waits.iter().any(|wait| matches!(wait.because.reason, Reason::Paused | Reason::RollingBack)) {
             return Ok(());

@@ -98,16 +98,17 @@ fn pods() -> impl Strategy<Value = Vec<(Box<str>, McmPodFacts)>> {
 
 /// Namespace, Worker, Cluster and MachineMigration: mostly calm, sometimes anything.
 fn frame() -> impl Strategy<Value = NamespaceFacts> {
-    let calm = (chance(85), chance(90), chance(70), chance(70), chance(20), 0..12_u8, chance(90)).prop_map(
+    let calm = (chance(85), chance(90), chance(70), chance(70), chance(20), 0..30_u8, chance(90)).prop_map(
         |(closed, migration, armed, labelled, marked, state, project)| {
             let mut facts = switched_shoot();
-            facts.namespace = Some(NamespaceLabels { guard: closed.then_some(GuardLabel::Closed), terminating: false });
-            facts.migration = migration.then_some(MigrationFacts { paused: false, armed, labelled });
+            let guard = if state == 6 { Some(GuardLabel::RollingBack) } else { closed.then_some(GuardLabel::Closed) };
+            facts.namespace = Some(NamespaceLabels { guard, terminating: false });
+            facts.migration = migration.then_some(MigrationFacts { paused: state == 7, armed, labelled });
             facts.project = ProjectId::parse(PROJECT).ok().filter(|_| project);
             for worker in facts.workers.values_mut() {
                 worker.marked = marked;
-                worker.terminating = state == 0;
-                worker.operation = if state == 1 { "restore".into() } else { "".into() };
+                worker.terminating = state < 3;
+                worker.operation = if (3..6).contains(&state) { "restore".into() } else { "".into() };
             }
             facts
         },
@@ -226,6 +227,7 @@ struct Before {
     rewritten: Vec<bool>,
     there: Vec<bool>,
     pods: Option<Vec<(Box<str>, McmPodFacts)>>,
+    deployment: Option<McmContainers>,
     lease: Option<(usize, u8)>,
     read: bool,
     listed: bool,
@@ -239,16 +241,18 @@ fn before() -> impl Strategy<Value = Before> {
         vec(chance(80), MACHINES),
         vec(chance(90), MACHINES),
         prop::option::weighted(0.2, pods()),
+        prop::option::weighted(0.1, containers()),
         lease,
         chance(80),
         chance(40),
         chance(3),
     )
-        .prop_map(|(ago, rewritten, there, pods, lease, read, listed, lost)| Before {
+        .prop_map(|(ago, rewritten, there, pods, deployment, lease, read, listed, lost)| Before {
             ago,
             rewritten,
             there,
             pods,
+            deployment,
             lease,
             read,
             listed,
@@ -269,6 +273,9 @@ fn look(before: Before, end: &NamespaceFacts) -> Look {
     }
     if let Some(pods) = before.pods {
         facts.mcm_pods = pods.into_iter().collect();
+    }
+    if before.deployment.is_some() {
+        facts.mcm_deployment = before.deployment;
     }
     let lease = before.lease.map(|(holder, renewed)| LeaseSighting {
         holder: format!("mcm-{holder}").into(),
@@ -298,7 +305,7 @@ pub fn case(openstack: u32) -> impl Strategy<Value = Case> {
             for before in before.iter_mut().filter(|_| steady) {
                 before.rewritten.fill(true);
                 before.there.fill(true);
-                (before.pods, before.lost) = (None, false);
+                (before.pods, before.deployment, before.lost) = (None, None, false);
             }
             let mut looks: Vec<Look> = before.into_iter().map(|before| look(before, &facts)).collect();
             if up_to_date {
@@ -372,6 +379,42 @@ pub fn labelling_case() -> impl Strategy<Value = Case> {
         }
         case
     })
+}
+
+/// A shoot that has just been switched and has Machines without an ID, for some of which there is no server.
+pub fn settling_case() -> impl Strategy<Value = Case> {
+    let ago = prop_oneof![(1..600_u64).boxed(), (600..1_500_u64).boxed()];
+    (case(2).boxed(), vec(chance(85), 4), ago, vec(chance(60), MACHINES), vec(chance(80), MACHINES)).prop_map(
+        |(mut case, heal, ago, unsettled, listed)| {
+            let facts = &mut case.facts;
+            if heal[0] {
+                let healthy = switched_shoot();
+                (facts.cluster, facts.workers, facts.migration) = (healthy.cluster, healthy.workers, None);
+                (facts.namespace, facts.mcm_pods) = (healthy.namespace, [].into());
+                facts.mcm_deployment = healthy.mcm_deployment;
+            }
+            for (n, _) in unsettled.iter().enumerate().filter(|(_, unsettled)| **unsettled) {
+                if let Some(machine) = facts.machines.get_mut(&*machine_name(n)) {
+                    *machine = MachineFacts { class: CLASSES[0].into(), ..MachineFacts::default() };
+                }
+            }
+            if heal[1] {
+                case.classes.insert(CLASSES[0].into(), openstack_class());
+                facts.classes = providers(&case.classes);
+            }
+            if heal[2] {
+                (case.cloud.stopped, case.cloud.troubles) = (None, std::collections::BTreeMap::new());
+            }
+            for list in case.cloud.lists.values_mut() {
+                list.servers.retain(|_, server| (0..MACHINES).any(|n| listed[n] && *server.name == *machine_name(n)));
+            }
+            if heal[3] {
+                case.looks = [ago, 0].map(|ago| seen_healthy(&case.facts, ago, 0)).into();
+                case.looks[0].facts.machines.retain(|name, _| ago % 7 != 0 || name.len() > 4);
+            }
+            case
+        },
+    )
 }
 
 fn seen_healthy(facts: &NamespaceFacts, ago: u64, renewed: u8) -> Look {

@@ -75,7 +75,9 @@ pub fn script() -> impl Strategy<Value = Script> {
         1 => Just(Birth::NoServer),
     ];
     let machine = (birth, prop::bool::weighted(0.2), any::<bool>());
-    let ghost = (any::<bool>(), 200..3_000_u64, 60..2_500_u64).prop_map(|(openstack, from, hangs)| Ghost {
+    // Around the time at which the shoot is armed it matters most.
+    let from = prop_oneof![150..350_u64, 200..3_000_u64];
+    let ghost = (any::<bool>(), from, 60..2_500_u64).prop_map(|(openstack, from, hangs)| Ghost {
         openstack,
         from,
         until: from + hangs,
@@ -120,6 +122,8 @@ pub struct Run {
     script: Script,
     process: Process,
     ghost_view: Option<View>,
+    /// The holder hangs.
+    hangs: bool,
 }
 
 /// The Deployment is switched at this second.
@@ -193,7 +197,7 @@ impl Run {
             last: None,
             made: 0,
         };
-        Self { world, script, process: Process { started: 0 }, ghost_view: None }
+        Self { world, script, process: Process { started: 0 }, ghost_view: None, hangs: false }
     }
 
     /// Lets `step` seconds pass. Says how many steps the leader took.
@@ -298,7 +302,7 @@ impl Run {
             self.restart(now);
         }
         let holder = self.world.facts.mcm_pods.iter().find(|(_, pod)| pod.containers.stackit && !pod.ended);
-        let Some((holder, _)) = holder else { return };
+        let Some((holder, _)) = holder.filter(|_| !self.hangs) else { return };
         self.world.lease = Some(LeaseSighting { holder: holder.clone(), renewed: format!("t{now}").into() });
         // What it knows is as old as its cache lags, and no older than its process.
         let knows = now.saturating_sub(self.script.lag).max(self.process.started);
@@ -323,17 +327,19 @@ impl Run {
         let Some(ghost) = self.script.ghost else { return };
         let openstack = ghost.openstack && self.script.story != Story::Restored;
         // The OpenStack one hangs while it still is there; the other after it has come.
-        let from = if openstack { REPLACED - 50 } else { ghost.from.max(RESTORED + 20) };
+        let comes = if self.script.story == Story::Restored { RESTORED } else { REPLACED };
+        let from = if openstack { REPLACED - 50 } else { ghost.from.max(comes + 20) };
         let until = ghost.until.max(from + 60);
         if passed(from) {
             let lag = if openstack { 0 } else { self.script.lag };
             self.ghost_view = Some(self.world.view_at(secs(from.saturating_sub(lag).max(self.process.started))));
-            if !openstack {
-                // Its pod is deleted by force, and another is made.
-                self.world.facts.mcm_pods.remove("mcm-a");
-                self.world.facts.mcm_pods.insert("mcm-d".into(), pod("d", "n-0", STACKIT));
-                self.process.started = now;
-            }
+            self.hangs = !openstack;
+        }
+        if passed(from + 200) && !openstack {
+            // Its pod is deleted by force, and another is made.
+            self.world.facts.mcm_pods.pop_first();
+            self.world.facts.mcm_pods.insert("mcm-d".into(), pod("d", "n-1", STACKIT));
+            (self.process.started, self.hangs) = (now, false);
         }
         let node = if openstack { 2 } else { 0 };
         if passed(from + 40) {
@@ -342,10 +348,14 @@ impl Run {
         if passed(until + 5) {
             self.world.nodes[node].ready_since = Some(secs(now));
         }
-        if let Some(view) = self.ghost_view.clone().filter(|_| (until..until + 15).contains(&now)) {
+        // What it watches comes to it one after the other, in any order.
+        if let Some(old) = self.ghost_view.clone().filter(|_| (until..until + 15).contains(&now)) {
+            let new = self.world.view();
             if openstack {
+                let view = View { ids: new.ids, classes: old.classes };
                 self.world.openstack_collects(&view, "a hung OpenStack provider");
             } else {
+                let view = View { ids: old.ids, classes: new.classes };
                 self.world.stackit_collects(&view, "a hung STACKIT provider");
             }
         }
