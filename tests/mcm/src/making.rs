@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::event::Event;
 use crate::machines::set_phase;
 use crate::model::{Class, Machine, Named as _};
-use crate::shared::Shared;
+use crate::shared::{CLUSTER_KEY, Shared};
 
 /// What is being made; it ends with the process.
 #[derive(Default)]
@@ -88,9 +88,10 @@ fn existing(shared: &Shared, machine: &str) -> Option<String> {
 fn create(shared: &Shared, machine: &str, class: &Class) -> String {
     let id = Uuid::new_v4().to_string();
     let second = shared.cloud.servers(&shared.project).iter().any(|server| server.name == machine);
-    let server = Server::new(&*id, machine).with_volume(Volume::boot(machine));
+    let mut server = Server::new(&*id, machine).with_volume(Volume::boot(machine));
     let (server, region) = match shared.provider {
         Provider::OpenStack => {
+            server.metadata.insert(format!("{CLUSTER_KEY}{}", shared.namespace), "1".to_owned());
             (server.with_nic(Nic::new(class.text("/spec/networkID"), machine)), shared.options.region.clone())
         }
         Provider::Stackit => {

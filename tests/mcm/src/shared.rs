@@ -17,6 +17,9 @@ use crate::killed::Verdicts;
 use crate::model::{Machine, Named as _, resource};
 use crate::options::Options;
 
+/// What the key in the metadata of an OpenStack-born server begins with.
+pub(crate) const CLUSTER_KEY: &str = "kubernetes.io-cluster-";
+
 /// Orphan runs, numbered from 1.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Runs {
@@ -103,12 +106,15 @@ impl Shared {
         format!("{}/{key}", self.options.label_domain)
     }
 
-    /// The servers that the OpenStack provider takes for the shoot's. It goes by their metadata, which is the same for all
-    /// servers of a shoot; here it is their name, which begins with the shoot's technical ID.
+    /// The servers that the OpenStack provider takes for the shoot's. It goes by the key `kubernetes.io-cluster-<technical ID>`
+    /// of their metadata. Those that have no such key are taken by their names, which begin with the technical ID.
     pub(crate) fn servers_of_the_shoot(&self) -> Vec<Server> {
-        let prefix = format!("{}-", self.namespace);
+        let (key, prefix) = (format!("{CLUSTER_KEY}{}", self.namespace), format!("{}-", self.namespace));
         let mut servers = self.cloud.servers(&self.project);
-        servers.retain(|server| server.name.starts_with(&prefix));
+        servers.retain(|server| {
+            let tagged = server.metadata.keys().any(|key| key.starts_with(CLUSTER_KEY));
+            if tagged { server.metadata.contains_key(&key) } else { server.name.starts_with(&prefix) }
+        });
         servers
     }
 

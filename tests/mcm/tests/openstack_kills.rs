@@ -86,9 +86,14 @@ async fn it_takes_a_server_without_a_machine_and_no_other_shoots() {
     let orphan = uuid("an orphan");
     scene.add_server(Server::new(&*orphan, format!("{}-gone", scene.shoot.class())));
     scene.add_server(Server::new(uuid("foreign"), "shoot--other--one-worker"));
+    // Its name begins like one of ours, and its metadata names its own shoot.
+    let other = format!("{}-2", scene.shoot.namespace());
+    let mut neighbour = Server::new(uuid("neighbour"), format!("{other}-worker"));
+    neighbour.metadata.insert(format!("kubernetes.io-cluster-{other}"), "1".to_owned());
+    scene.add_server(neighbour);
     let mcm = scene.mcm(Provider::OpenStack, Options::default()).await;
     assert!(scene.cloud.server(&orphan).is_none());
-    assert_eq!(scene.cloud.server_count(&scene.shoot.project_id()), 4);
+    assert_eq!(scene.cloud.server_count(&scene.shoot.project_id()), 5);
     scene.nobody_is_killed_by(&mcm).await;
 }
 
