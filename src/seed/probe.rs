@@ -48,10 +48,15 @@ pub(crate) async fn prove(
             text: format!("no client could be made for the probe: {error}"),
         })?;
         for probe in PROBES {
-            let Some(attempt) = Attempt::of(probe, namespace, facts) else { continue };
-            loop {
+            let mut attempts = Attempt::all(probe, namespace, facts).into_iter().peekable();
+            while let Some(attempt) = attempts.peek() {
                 let answer = attempt.make(&client, seed).await;
                 let Err(reason) = judge(probe, &answer) else { break };
+                if attempt.is_moot(&answer) {
+                    // Deleted since it was read. If all are, there is nothing left to try it on.
+                    attempts.next();
+                    continue;
+                }
                 if reason == Reason::GuardOpen && labelled.is_some_and(|at| at.elapsed() < SETTLING) {
                     tokio::time::sleep(AGAIN_AFTER).await;
                     continue;
@@ -91,20 +96,26 @@ enum Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// None where the namespace has nothing to try it on.
-    fn of(probe: Probe, namespace: &'a str, facts: &'a NamespaceFacts) -> Option<Self> {
-        Some(match probe {
-            Probe::CreateOpenstackClass => Self::Create(namespace),
+    /// The objects to try it on, one after the other until one is there; none where the namespace has nothing.
+    fn all(probe: Probe, namespace: &'a str, facts: &'a NamespaceFacts) -> Vec<Self> {
+        match probe {
+            Probe::CreateOpenstackClass => vec![Self::Create(namespace)],
             Probe::TurnClassToOpenstack => {
-                let (class, _) = facts.classes.iter().find(|(_, provider)| **provider == Provider::Stackit)?;
-                Self::TurnClass(namespace, class)
+                let classes = facts.classes.iter().filter(|(_, provider)| **provider == Provider::Stackit);
+                classes.map(|(class, _)| Self::TurnClass(namespace, class)).collect()
             }
             Probe::ChangeRewrittenId => {
-                let (machine, id) = rewritten_machine(facts)?;
-                Self::ChangeId { namespace, machine, id: other_id(id) }
+                let machines = rewritten_machines(facts).into_iter();
+                machines.map(|(machine, id)| Self::ChangeId { namespace, machine, id: other_id(id) }).collect()
             }
-            Probe::RemoveGuardLabel => Self::RemoveLabel(namespace),
-        })
+            Probe::RemoveGuardLabel => vec![Self::RemoveLabel(namespace)],
+        }
+    }
+
+    /// Whether the answer says that the object is not there any more; the class or Machine of another attempt may be.
+    fn is_moot(&self, answer: &ProbeAnswer) -> bool {
+        let of_an_object = matches!(self, Self::TurnClass(..) | Self::ChangeId { .. });
+        of_an_object && matches!(answer, ProbeAnswer::Refused { code: 404, .. })
     }
 
     async fn make(&self, client: &Client, seed: &Seed) -> ProbeAnswer {
@@ -152,12 +163,12 @@ async fn create(client: &Client, namespace: &str, manager: &str) -> Result<(), C
     call("the probe", mcm(client, namespace, "MachineClass").create(&params, &class)).await.map(drop)
 }
 
-/// A Machine whose ID `keep-ids` holds, and that ID; rather one that stays.
-fn rewritten_machine(facts: &NamespaceFacts) -> Option<(&str, &str)> {
-    let mut rewritten = facts.machines.iter().filter(|(_, machine)| machine.provider_id.starts_with("stackit://"));
-    let first = rewritten.clone().next()?;
-    let (name, machine) = rewritten.find(|(_, machine)| !machine.terminating).unwrap_or(first);
-    Some((name, &machine.provider_id))
+/// Machines whose ID `keep-ids` holds, and that ID; those that stay first.
+fn rewritten_machines(facts: &NamespaceFacts) -> Vec<(&str, &str)> {
+    let rewritten = facts.machines.iter().filter(|(_, machine)| machine.provider_id.starts_with("stackit://"));
+    let mut rewritten: Vec<_> = rewritten.collect();
+    rewritten.sort_by_key(|(_, machine)| machine.terminating);
+    rewritten.into_iter().map(|(name, machine)| (&**name, &*machine.provider_id)).collect()
 }
 
 /// Another ID than `id` that no webhook takes for a legacy one: it would be rewritten, and the policy had nothing to refuse.

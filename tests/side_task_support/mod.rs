@@ -18,7 +18,9 @@ use crate::support::{binary, repository};
 pub const LONG: Duration = Duration::from_secs(90);
 
 /// Times as short as a test can bear. None of them is safe where servers are real.
-pub const QUICK: [&str; 22] = [
+pub const QUICK: [&str; 24] = [
+    "--shutdown-delay",
+    "0s",
     "--quarantine",
     "3s",
     "--allow-unsafe-quarantine",
@@ -94,7 +96,7 @@ impl Seed {
     /// The same, with a name that stands in the path of its calls to the cloud.
     pub fn replica_called(&self, caller: &str, kubeconfig: &std::path::Path, more: &[&str]) -> Product {
         let mut args = vec!["serve", "--kubeconfig", kubeconfig.to_str().unwrap()];
-        args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--shutdown-delay", "0s"]);
+        args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
         args.extend(["--tls-cert-dir", self.tls.path().to_str().unwrap()]);
         args.extend(quick_but_for(more));
         args.extend(more);
