@@ -91,6 +91,27 @@ async fn work_that_ends_by_itself_is_an_error_and_the_lease_is_released() {
     assert_eq!(record.spec().await["holderIdentity"], "");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn work_that_ends_because_its_term_is_over_is_none_and_the_next_term_begins() {
+    let _record = Record::released("noticed").await;
+    let (proxy, behind) = through_a_proxy().await;
+    let mut a = Candidate::with_work(behind, "noticed", "a", |leadership| async move {
+        // Without a timer, so that the work notices before the campaign does.
+        while leadership.holds() {
+            std::thread::park_timeout(Duration::from_micros(100));
+        }
+    });
+    for term in 1..=3 {
+        let leads = a.standing.wait_for(|standing| standing.leads && standing.terms == term);
+        tokio::time::timeout(DEADLINE, leads).await.unwrap().unwrap();
+        proxy.cut();
+        let lost = a.standing.wait_for(|standing| !standing.leads);
+        tokio::time::timeout(DEADLINE, lost).await.unwrap().unwrap();
+        proxy.heal();
+    }
+    a.stopped().await.unwrap();
+}
+
 #[tokio::test]
 async fn dropping_the_election_cancels_the_work() {
     let record = Record::released("dropped").await;

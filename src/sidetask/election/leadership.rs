@@ -39,6 +39,13 @@ impl Term {
         })
     }
 
+    /// Whether it goes on at this moment.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let hold = self.0.borrow();
+        !hold.left(Instant::now()).is_zero()
+    }
+
     /// Ends the term now.
     pub fn end(&self) {
         self.0.send_modify(|hold| hold.ended = true);

@@ -100,6 +100,8 @@ impl Election {
                 _ = &mut shutdown => End::Shutdown,
                 joined = &mut task => End::Work(joined),
             };
+            // Work that watches its leadership may notice the loss before the campaign does.
+            let told = !term.holds();
             term.end();
             drop(leading);
             match end {
@@ -121,6 +123,11 @@ impl Election {
                 End::Work(joined) => {
                     panicked(joined)?;
                     ended(&term, None, campaign.end_deadline(), "the work ended").await?;
+                    if told {
+                        tracing::warn!(lease, identity, loss = %Loss::Deadline, "no longer leading; the work has ended");
+                        campaign.follow();
+                        continue;
+                    }
                     campaign.release().await;
                     return Err(ElectionError::Ended);
                 }
