@@ -8,7 +8,8 @@ use mcm_migration_core::domain::{LegacyProviderId, Provider, Reason, Server, Ser
 use mcm_migration_core::plan::{Action, Listed, Settings};
 use proptest::prelude::*;
 use side_task::Case;
-use side_task::generate::{network, settling_case};
+use side_task::generate::network;
+use side_task::nearly::settling_case;
 use side_task::oracle::{named_by_others, openstack_gone, switched, was_there};
 
 /// The LIST of the region of a Machine's class, if the class is `OpenStack` and the LIST may be acted on.
