@@ -10,7 +10,8 @@ use mcm_migration_core::decide::every_machine_is_done;
 use mcm_migration_core::domain::{GuardLabel, Reason, ServerId};
 use mcm_migration_core::plan::{Action, Ownership, Phase, Plan, Proof, Report, ownership};
 use proptest::prelude::*;
-use side_task::generate::{case, labelling_case};
+use side_task::generate::case;
+use side_task::nearly::labelling_case;
 use side_task::oracle::{closed, no_openstack};
 use side_task::{Case, DOMAIN};
 

@@ -29,7 +29,7 @@ fn run_to_the_end(script: &Script) -> Result<Run, TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 400, ..ProptestConfig::with_cases(256) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 400, ..ProptestConfig::with_cases(192) })]
 
     #[test]
     fn a_healthy_shoot_completes_and_no_server_is_lost(script in script()) {
@@ -66,5 +66,35 @@ proptest! {
             prop_assert!(run.world.is_complete());
         }
         prop_assert!(run.world.settings.quarantine >= Settings::SAFE_QUARANTINE);
+    }
+
+    #[test]
+    fn labels_that_somebody_takes_off_and_old_ids_that_somebody_writes_back_are_mended(script in script(), old_ids: bool) {
+        let mut run = run_to_the_end(&script)?;
+        run.world.failing = 0;
+        if script.story == Story::Deleted || run.is_no_concern() {
+            return Ok(());
+        }
+        for server in run.world.born.clone() {
+            run.world.servers.entry(server).and_modify(|server| server.labels.clear());
+        }
+        if old_ids {
+            // As a rollback does: the labels go first, then the old IDs come back.
+            for machine in run.world.facts.machines.values_mut().filter(|machine| machine.migrated) {
+                let server = machine.provider_id.rsplit('/').next().unwrap();
+                machine.provider_id = format!("openstack:///RegionOne/{server}").into();
+            }
+        }
+        let until = run.world.now.as_secs() + 3_600 + 2_000;
+        while run.world.now.as_secs() < until {
+            run.round(20);
+            prop_assert!(run.world.harm.is_empty(), "{:?} {:#?}", run.world.harm, run.world.journal);
+        }
+        prop_assert!(run.world.is_complete(), "{:#?} {:#?}", run.world.facts, run.world.last);
+        for (name, machine) in run.world.facts.machines.iter().filter(|(_, machine)| machine.migrated) {
+            let server = ServerId::parse(machine.provider_id.rsplit('/').next().unwrap()).unwrap();
+            prop_assert_eq!(run.world.servers[&server].labels.get(&*format!("{DOMAIN}/machine")), Some(name));
+            prop_assert!(machine.provider_id.starts_with("stackit://") && !machine.marked);
+        }
     }
 }

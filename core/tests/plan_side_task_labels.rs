@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use mcm_migration_core::domain::{GuardLabel, Provider, Server, ServerId, ServerStatus};
 use mcm_migration_core::plan::{Action, Ownership, Settings, ownership};
 use proptest::prelude::*;
-use side_task::generate::labelling_case;
+use side_task::nearly::labelling_case;
 use side_task::oracle::{closed, no_openstack, quarantine_is_proved};
 use side_task::{Case, DOMAIN};
 

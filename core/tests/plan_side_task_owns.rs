@@ -11,7 +11,8 @@ use mcm_migration_core::plan::{Action, Ownership, ownership};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use side_task::generate::{case, labelling_case, settling_case};
+use side_task::generate::case;
+use side_task::nearly::{labelling_case, settling_case};
 
 fn needs_to_be_ours(action: &Action) -> bool {
     match action {

@@ -8,7 +8,8 @@ use mcm_migration_core::domain::{LegacyProviderId, Provider, Reason, Server, Ser
 use mcm_migration_core::plan::{Action, Listed, Settings};
 use proptest::prelude::*;
 use side_task::Case;
-use side_task::generate::{network, settling_case};
+use side_task::generate::network;
+use side_task::nearly::settling_case;
 use side_task::oracle::{named_by_others, openstack_gone, switched, was_there};
 
 /// The LIST of the region of a Machine's class, if the class is `OpenStack` and the LIST may be acted on.
@@ -102,11 +103,11 @@ proptest! {
     }
 
     #[test]
-    fn once_the_time_is_over_an_older_list_is_not_waited_with(mut case in case(2)) {
+    fn once_the_time_is_over_an_older_list_is_not_waited_with(mut case in settling_case()) {
         let Some(gone) = openstack_gone(&case) else { return Ok(()) };
         let over = gone + case.settings.inflight_timeout;
         case.now = over + Settings::LIST_MAX_AGE / 3;
-        case.cloud.lists.values_mut().for_each(|list| list.at = over - Settings::LIST_MAX_AGE / 3);
+        case.cloud.lists.values_mut().for_each(|list| list.at = over.saturating_sub(Settings::LIST_MAX_AGE / 3));
         let Ok(plan) = case.plan() else { return Ok(()) };
         let addresses =
             |name: &str| plan.actions.iter().any(|action| action.step() == "address" && action.subject() == name);

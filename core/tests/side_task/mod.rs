@@ -3,6 +3,7 @@
 
 pub mod example;
 pub mod generate;
+pub mod nearly;
 pub mod oracle;
 pub mod script;
 pub mod world;
