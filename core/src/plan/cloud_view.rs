@@ -11,7 +11,7 @@ use super::{Moment, Settings};
 pub struct CloudView {
     /// The last LIST of servers of each region.
     pub lists: BTreeMap<Region, Listed>,
-    /// Regions that could not be listed, and why.
+    /// Regions that could not be listed in this pass, and why. No LIST of them is planned; each pass begins without any.
     pub troubles: BTreeMap<Region, Because>,
     /// Why the whole project is stopped: its credentials, or a label that the API refuses.
     pub stopped: Option<Because>,

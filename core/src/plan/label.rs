@@ -79,7 +79,13 @@ fn label(
         class.region(&settings.regions).ok_or_else(|| Because::about(Reason::RegionUnknown, &*class.region))?;
     let wanted = wanted_labels(name, &machine.class, class, settings)?;
     if let Some(trouble) = shoot.cloud.trouble(&region) {
-        return Err(trouble.clone());
+        if machine.marked {
+            return Err(trouble.clone());
+        }
+        // Nothing says that the labels of a finished Machine are gone, only because nobody can look.
+        plan.unknown += 1;
+        plan.wait_once(Kind::Shoot, "", trouble.clone());
+        return Ok(());
     }
     let listed = look(shoot, &region, now, settings, plan);
     if let Some(listed) = listed {

@@ -94,6 +94,14 @@ impl Plan {
         self.waits.push(Wait { kind, name: name.into(), because });
     }
 
+    /// The same, where several Machines say it.
+    pub(super) fn wait_once(&mut self, kind: Kind, name: &str, because: Because) {
+        let said = |wait: &Wait| wait.kind == kind && *wait.name == *name && wait.because == because;
+        if !self.waits.iter().any(said) {
+            self.wait(kind, name, because);
+        }
+    }
+
     pub(super) fn again_in(&mut self, left: Duration) {
         self.next = Some(self.next.map_or(left, |next| next.min(left)));
     }

@@ -45,6 +45,8 @@ pub(super) struct Shoot<C: Cluster, P: Clouds, K, F, O> {
     told: BTreeMap<(Kind, Box<str>, Reason), Moment>,
     standing: Standing,
     lease_read: Option<Moment>,
+    /// Whether the last plan waited for what the Lease proves.
+    wants_evidence: bool,
     fingerprint: Option<u64>,
     next: Moment,
 }
@@ -73,6 +75,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             told: BTreeMap::new(),
             standing: Standing::default(),
             lease_read: None,
+            wants_evidence: false,
             fingerprint: None,
             next: Moment::ZERO,
         }
@@ -137,7 +140,8 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
     /// Shows the caches to what is remembered.
     fn look(&mut self) -> Look {
         let now = self.context.clock.now();
-        let seen = &mut self.seen;
+        // Labels of a finished shoot that somebody took off ask for evidence as well.
+        let (seen, wants_evidence) = (&mut self.seen, self.wants_evidence);
         self.context.cluster.look(&self.namespace, |known| match known {
             Known::Stale(_) => Look::Blind,
             Known::Fresh(facts) => {
@@ -149,7 +153,10 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                     |machine: &MachineFacts| machine.marked && machine.provider_id.starts_with("stackit:");
                 let mut hasher = DefaultHasher::new();
                 facts.hash(&mut hasher);
-                Look::Concern { fingerprint: hasher.finish(), quarantined: facts.machines.values().any(quarantined) }
+                Look::Concern {
+                    fingerprint: hasher.finish(),
+                    quarantined: wants_evidence || facts.machines.values().any(quarantined),
+                }
             }
         })
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, Known, MachineFacts};
-use mcm_migration_core::domain::Region;
+use mcm_migration_core::domain::{Reason, Region};
 use mcm_migration_core::plan::{self, Action, Moment, Plan, Proof, report};
 
 use super::Shoot;
@@ -54,6 +54,8 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             }
         }
         plan = self.report(&mut pass, plan).await?;
+        let of_quarantine = [Reason::Quarantined, Reason::NoLeaseEvidence, Reason::McmUnproven];
+        self.wants_evidence = plan.waits.iter().any(|wait| of_quarantine.contains(&wait.because.reason));
         self.tell(&plan).await;
         Ok(self.pause(&plan))
     }
