@@ -7,8 +7,9 @@ mod support;
 use std::time::Duration;
 
 use futures::StreamExt;
+use mcm_stand_in::{Fleet, Options};
 use rig::Shoot;
-use side_task_support::{LONG, Seed, assert_harmless, renew_lease_every};
+use side_task_support::{LONG, Seed, assert_harmless};
 use simulator::Operation;
 
 const PROJECTS: usize = 10;
@@ -22,14 +23,14 @@ async fn a_thousand_servers_cost_a_thousand_patches_and_one_list_a_pass() {
         .buffered(4)
         .collect()
         .await;
-    let renewing: Vec<_> =
-        shoots.iter().map(|shoot| renew_lease_every(&seed.client, shoot, Duration::from_secs(1))).collect();
+    let options = Options::default().orphan_period(Duration::from_secs(2));
+    let fleet = Fleet::for_shoots(&seed.server, &shoots, &seed.cloud(), &options).await.unwrap();
     let product = seed.one_replica(&[]).await;
     for shoot in &shoots {
-        seed.await_condition(shoot, "Complete", LONG * 3).await;
+        fleet.watch_over(seed.await_condition(shoot, "Complete", LONG * 3)).await;
         seed.assert_complete(shoot).await;
     }
-    drop(renewing);
+    fleet.verdict().unwrap();
     let journal = seed.cloud().journal();
     assert_harmless(&journal);
     let count = |operation, project: &str| {

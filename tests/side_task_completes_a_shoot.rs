@@ -4,17 +4,20 @@
 mod side_task_support;
 mod support;
 
+use mcm_stand_in::{Mcm, Options};
 use rig::Shoot;
-use side_task_support::{LONG, Seed, assert_harmless, renew_lease};
+use side_task_support::{LONG, Seed, assert_harmless};
 use simulator::Operation;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_legacy_shoot_completes_by_itself() {
     let seed = Seed::start().await;
     let shoot = seed.create(Shoot::new("prod").legacy_machines(7)).await;
-    let _renewing = renew_lease(&seed.client, &shoot);
+    let mcm = Mcm::for_shoot(&seed.server, &shoot, seed.cloud(), Options::default()).await.unwrap();
     let _product = seed.one_replica(&[]).await;
-    seed.await_condition(&shoot, "Complete", LONG).await;
+    mcm.watch_over(seed.await_condition(&shoot, "Complete", LONG)).await;
+    mcm.await_runs(3, LONG).await.unwrap();
+    mcm.verdict().unwrap();
     seed.assert_complete(&shoot).await;
     let journal = seed.cloud().journal();
     assert_harmless(&journal);
