@@ -9,8 +9,9 @@ mod support;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
+use mcm_stand_in::{Fleet, Options};
 use rig::Shoot;
-use side_task_support::{Seed, assert_harmless, renew_lease_every};
+use side_task_support::{Seed, assert_harmless};
 use simulator::Operation;
 
 const MACHINES: usize = 50;
@@ -35,22 +36,23 @@ async fn a_seed_of_250_shoots_completes() {
         .buffered(4)
         .collect()
         .await;
-    let mut renewing = Vec::new();
-    for shoot in &shoots {
-        renewing.push(renew_lease_every(&seed.client, shoot, Duration::from_secs(3)));
-    }
+    // Gentle: each renewal is a read and a write, and there are as many as shoots.
+    let (period, minute) = (Duration::from_secs(3), Duration::from_secs(60));
+    let options = Options { retry: period, ..Options::default() };
+    let options = options.orphan_period(period * 3).lease(minute * 2, minute, period);
+    let fleet = Fleet::for_shoots(&seed.server, &shoots, &seed.cloud(), &options).await.unwrap();
     let start = Instant::now();
     // The quarantine of 5 s is the shortest that is of use here; the rest are the defaults but for the limits.
     let product = seed.one_replica(&["--quarantine", "5s", "--pass-every", "30s", "--drift-every", "10m"]).await;
     for shoot in &shoots {
         let left = AT_MOST.saturating_sub(start.elapsed());
-        seed.await_condition(shoot, "Complete", left).await;
+        fleet.watch_over(seed.await_condition(shoot, "Complete", left)).await;
     }
     let (took, peak) = (start.elapsed(), peak_memory(product.id()));
     for shoot in &shoots {
         seed.assert_complete(shoot).await;
     }
-    drop(renewing);
+    fleet.verdict().unwrap();
     let journal = seed.cloud().journal();
     assert_harmless(&journal);
     let count = |operation| journal.iter().filter(|call| call.operation == operation).count();

@@ -24,13 +24,13 @@ async fn a_thousand_servers_cost_a_thousand_patches_and_one_list_a_pass() {
         .collect()
         .await;
     let options = Options::default().orphan_period(Duration::from_secs(2));
-    let mcms = Fleet::for_shoots(&seed.server, &shoots, &seed.cloud(), &options).await.unwrap();
+    let fleet = Fleet::for_shoots(&seed.server, &shoots, &seed.cloud(), &options).await.unwrap();
     let product = seed.one_replica(&[]).await;
     for shoot in &shoots {
-        seed.await_condition(shoot, "Complete", LONG * 3).await;
+        fleet.watch_over(seed.await_condition(shoot, "Complete", LONG * 3)).await;
         seed.assert_complete(shoot).await;
     }
-    mcms.verdict().unwrap();
+    fleet.verdict().unwrap();
     let journal = seed.cloud().journal();
     assert_harmless(&journal);
     let count = |operation, project: &str| {

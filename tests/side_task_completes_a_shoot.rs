@@ -15,7 +15,9 @@ async fn a_legacy_shoot_completes_by_itself() {
     let shoot = seed.create(Shoot::new("prod").legacy_machines(7)).await;
     let mcm = Mcm::for_shoot(&seed.server, &shoot, seed.cloud(), Options::default()).await.unwrap();
     let _product = seed.one_replica(&[]).await;
-    seed.await_condition(&shoot, "Complete", LONG).await;
+    mcm.watch_over(seed.await_condition(&shoot, "Complete", LONG)).await;
+    mcm.await_runs(3, LONG).await.unwrap();
+    mcm.verdict().unwrap();
     seed.assert_complete(&shoot).await;
     mcm.verdict().unwrap();
     let journal = seed.cloud().journal();

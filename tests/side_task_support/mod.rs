@@ -227,28 +227,3 @@ pub fn assert_harmless(journal: &[Call]) {
         }
     }
 }
-
-/// Renews the Lease of a shoot's machine-controller-manager, as a healthy one does.
-pub fn renew_lease(client: &Client, shoot: &Shoot) -> tokio::task::JoinHandle<()> {
-    renew_lease_every(client, shoot, Duration::from_millis(500))
-}
-
-/// The same at another pace.
-pub fn renew_lease_every(client: &Client, shoot: &Shoot, every: Duration) -> tokio::task::JoinHandle<()> {
-    let (client, namespace) = (client.clone(), shoot.namespace());
-    tokio::spawn(async move {
-        let mut every = tokio::time::interval(every);
-        loop {
-            every.tick().await;
-            // Exactly six digits, as the API server wants it.
-            let now = format!("{:.6}", k8s_openapi::jiff::Timestamp::now());
-            let lease = json!({
-                "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-                "metadata": {"name": "machine-controller", "namespace": namespace},
-                "spec": {"holderIdentity": "machine-controller-manager-0", "leaseDurationSeconds": 15, "renewTime": now},
-            });
-            // An API server that is away is told by the test itself.
-            drop(objects::apply(&client, &lease).await);
-        }
-    })
-}
