@@ -33,6 +33,7 @@ fn config() -> Config {
             drift_every: Duration::from_secs(600),
         },
         pass_every: Duration::from_secs(30),
+        labelling_at_once: 2,
         dry_run: false,
     }
 }

@@ -8,6 +8,9 @@ use super::Operation;
 /// Why a call to STACKIT failed, sorted by what follows from it. No variant holds a credential.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CloudError {
+    /// What the write relied on does not hold any more, so it was not sent, or not tried again.
+    #[error("{0}; nothing more was sent")]
+    CalledOff(Box<Failure>),
     /// The API itself says that the server does not exist: a 404 in the API's own error format to a call for this server.
     #[error("{0}; the server is gone")]
     Gone(Box<Failure>),
@@ -71,7 +74,8 @@ impl CloudError {
     #[must_use]
     pub fn failure(&self) -> &Failure {
         match self {
-            Self::Gone(failure)
+            Self::CalledOff(failure)
+            | Self::Gone(failure)
             | Self::Conflict(failure)
             | Self::Unauthorized(failure)
             | Self::Forbidden(failure)
@@ -91,6 +95,7 @@ impl CloudError {
     #[must_use]
     pub fn reason_class(&self) -> &'static str {
         match self {
+            Self::CalledOff(_) => "called-off",
             Self::Gone(_) => "gone",
             Self::Conflict(_) => "conflict",
             Self::Unauthorized(_) => "unauthorized",

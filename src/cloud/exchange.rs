@@ -15,7 +15,7 @@ use super::judge::{Target, Verdict};
 use super::limiter::Limiter;
 use super::token::{AccessToken, TokenCache, read, sign};
 use super::transport::{Answer, send};
-use super::{CloudError, Endpoint, InvalidEndpoint, Operation, ServiceAccountKey};
+use super::{Check, CloudError, Endpoint, InvalidEndpoint, Operation, ServiceAccountKey};
 
 /// The most that is read of the answer of the token endpoint, and of one object.
 const OBJECT: usize = 1024 * 1024;
@@ -65,8 +65,8 @@ impl Project {
         &self.shared.config.iaas_endpoint
     }
 
-    /// Makes a call, and returns the answer that tells of its success and the number of tries.
-    pub(super) async fn call(&self, call: &Call) -> Result<(Answer, u32), CloudError> {
+    /// Makes a call, and returns the answer that tells of its success and the number of tries. A write is sent only as long as `check` lets it.
+    pub(super) async fn call(&self, call: &Call, check: Option<&Check>) -> Result<(Answer, u32), CloudError> {
         let target = Target { operation: call.operation, project: self.id, server: call.server };
         let limit =
             if matches!(call.operation, Operation::ListServers | Operation::ListVolumes) { LIST } else { OBJECT };
@@ -74,6 +74,11 @@ impl Project {
         let mut signed_in_again = false;
         loop {
             let token = self.token_after_queue().await?;
+            if let Some(check) = check.filter(|_| call.patch.is_some())
+                && let Err(why) = check.ask().await
+            {
+                return Err(CloudError::CalledOff(target.failure(tries.made, super::message::clean(&why))));
+            }
             let request = match &call.patch {
                 Some(body) => self.shared.http.request(Method::PATCH, call.url.clone()).json(body),
                 None => self.shared.http.get(call.url.clone()),

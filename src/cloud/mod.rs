@@ -8,6 +8,7 @@
 //! key flow of `stackitcloud/stackit-sdk-go`.
 
 mod budget;
+mod check;
 mod clouds;
 mod config;
 mod endpoint;
@@ -28,6 +29,7 @@ mod token;
 mod transport;
 mod wire;
 
+pub use check::Check;
 pub use clouds::Clouds;
 pub use config::{CloudConfig, ConfigError};
 pub use endpoint::{Endpoint, InvalidEndpoint};

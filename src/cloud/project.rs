@@ -13,30 +13,39 @@ use super::judge::Target;
 use super::list::{ListFault, read_list};
 use super::transport::Answer;
 use super::wire::{AttachedNic, BootVolume, Item, ServerAttachment};
-use super::{CloudError, Operation, ServiceAccountKey, Volume, labels};
+use super::{Check, CloudError, Operation, ServiceAccountKey, Volume, labels};
 
 /// The calls to one project's part of the IaaS API, with one key. Clones share the token.
 ///
 /// Each call waits for its turn, tries again what may go better, and gives up at its deadline. To drop the future is safe
 /// at any time; a write may then have been done or not.
 #[derive(Clone)]
-pub struct ProjectClient(Arc<Project>);
+pub struct ProjectClient {
+    project: Arc<Project>,
+    check: Option<Check>,
+}
 
 impl ProjectClient {
     pub(super) fn new(project: Project) -> Self {
-        Self(Arc::new(project))
+        Self { project: Arc::new(project), check: None }
+    }
+
+    /// The same client, whose writes are sent only as long as `check` lets them.
+    #[must_use]
+    pub fn checked(&self, check: Check) -> Self {
+        Self { project: Arc::clone(&self.project), check: Some(check) }
     }
 
     /// The project.
     #[must_use]
     pub fn project(&self) -> ProjectId {
-        self.0.id()
+        self.project.id()
     }
 
     /// The key, to be compared with what its Secret holds now.
     #[must_use]
     pub fn key(&self) -> &ServiceAccountKey {
-        self.0.key()
+        self.project.key()
     }
 
     /// All servers of the region. Their order means nothing.
@@ -192,9 +201,9 @@ impl ProjectClient {
     }
 
     fn url(&self, region: &Region, rest: &[&str]) -> Url {
-        let id = self.0.id();
+        let id = self.project.id();
         let parent = ["v2", "projects", id.as_str(), "regions", region.as_str()];
-        self.0.iaas().join(parent.iter().chain(rest).copied())
+        self.project.iaas().join(parent.iter().chain(rest).copied())
     }
 
     async fn server<T: Item>(
@@ -209,7 +218,7 @@ impl ProjectClient {
     }
 
     async fn object<T: Item>(&self, call: Call) -> Result<T, CloudError> {
-        let (answer, tries) = self.0.call(&call).await?;
+        let (answer, tries) = self.project.call(&call, self.check.as_ref()).await?;
         let text = std::str::from_utf8(&answer.body).unwrap_or_default();
         T::read(text).map_err(|flaw| {
             let target = self.target(call.operation, call.server);
@@ -223,7 +232,7 @@ impl ProjectClient {
         server: Option<ServerId>,
         url: Url,
     ) -> Result<Vec<T>, CloudError> {
-        let (answer, tries) = self.0.call(&Call { operation, server, url, patch: None }).await?;
+        let (answer, tries) = self.project.call(&Call { operation, server, url, patch: None }, None).await?;
         read_whole(&answer).map_err(|fault| {
             let failure = self.target(operation, server).failure_of(tries, &answer, fault.to_string());
             if matches!(fault, ListFault::Part(_)) {
@@ -281,7 +290,7 @@ impl ProjectClient {
     }
 
     fn target(&self, operation: Operation, server: Option<ServerId>) -> Target {
-        Target { operation, project: self.0.id(), server }
+        Target { operation, project: self.project.id(), server }
     }
 }
 

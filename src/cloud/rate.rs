@@ -29,6 +29,14 @@ impl Rate {
     }
 }
 
+impl Rate {
+    /// How many requests that is a second.
+    #[must_use]
+    pub fn requests_a_second(self) -> f64 {
+        1.0 / self.0.replenish_interval().as_secs_f64()
+    }
+}
+
 impl FromStr for Rate {
     type Err = InvalidRate;
 

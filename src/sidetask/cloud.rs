@@ -6,7 +6,7 @@ use mcm_migration_core::domain::{
     NetworkId, Nic, NicId, ProjectId, Reason, Region, Server, ServerId, VolumeAttachment, VolumeId,
 };
 
-use crate::cloud::{CloudError, Clouds as StackitClouds, ProjectClient, ServiceAccountKey};
+use crate::cloud::{Check, CloudError, Clouds as StackitClouds, ProjectClient, ServiceAccountKey};
 
 /// The cloud: makes a client for one project with one key.
 pub trait Clouds: Send + Sync + 'static {
@@ -18,7 +18,11 @@ pub trait Clouds: Send + Sync + 'static {
 }
 
 /// One project of the cloud, as the side task uses it. Every call waits for the limits of the project and of the seed.
-pub trait Cloud: Send + Sync + 'static {
+pub trait Cloud: Sized + Send + Sync + 'static {
+    /// The same, whose writes are sent only as long as `check` lets them: it is asked when their turn has come.
+    #[must_use]
+    fn checked(&self, check: Check) -> Self;
+
     /// LIST of all servers of a region.
     fn servers(&self, region: &Region) -> impl Future<Output = Result<Vec<Server>, CloudError>> + Send;
 
@@ -85,6 +89,10 @@ impl Clouds for StackitClouds {
 }
 
 impl Cloud for ProjectClient {
+    fn checked(&self, check: Check) -> Self {
+        Self::checked(self, check)
+    }
+
     async fn servers(&self, region: &Region) -> Result<Vec<Server>, CloudError> {
         self.list_servers(region).await
     }
@@ -142,6 +150,7 @@ impl Cloud for ProjectClient {
 #[must_use]
 pub fn because(error: &CloudError) -> Because {
     let reason = match error {
+        CloudError::CalledOff(_) => Reason::WriteFailed,
         CloudError::Gone(_) => Reason::ServerGone,
         CloudError::Conflict(_) => Reason::ServerDeferred,
         CloudError::Unauthorized(_) | CloudError::Key(_) => Reason::CredentialsInvalid,

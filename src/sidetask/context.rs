@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcm_migration_core::plan::{Moment, NodeSeen, Settings};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::projects::Projects;
 use super::{Clock, Clouds, Cluster, Fence, Owners, SideTaskMetrics};
@@ -14,6 +14,9 @@ pub struct Config {
     pub settings: Settings,
     /// How often a shoot that is under way is passed over without anything new.
     pub pass_every: Duration,
+    /// How many shoots label at the same time. Each has what it listed labelled before that is too old to be acted on; with all of them in
+    /// one queue, each would list again and again.
+    pub labelling_at_once: usize,
     /// Plan and say, and write nothing.
     pub dry_run: bool,
 }
@@ -37,6 +40,7 @@ pub(super) struct Context<C, P, K, F, O> {
     pub(super) metrics: SideTaskMetrics,
     pub(super) nodes: watch::Receiver<Nodes>,
     pub(super) projects: Projects,
+    pub(super) labelling: Arc<Semaphore>,
 }
 
 impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Context<C, P, K, F, O> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcm_migration_core::plan::NodeBook;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::context::{Config, Context, Nodes};
@@ -51,6 +51,7 @@ impl<C: Cluster, P: Clouds, K: Clock, O: Owners> SideTask<C, P, K, O> {
             metrics: self.metrics.clone(),
             nodes,
             projects: Projects::default(),
+            labelling: Arc::new(Semaphore::new(self.config.labelling_at_once.max(1))),
         });
         let follow_nodes = follow_nodes(Arc::clone(&self.cluster), self.clock.clone(), sender);
         let follow_shoots = follow_shoots(context);

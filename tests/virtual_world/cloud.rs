@@ -7,20 +7,20 @@ use mcm_migration_core::domain::{
     NetworkId, Nic, NicId, ProjectId, Region, Server, ServerId, ServerStatus, StackitProviderId, VolumeAttachment,
     VolumeId,
 };
-use mcm_migration_webhook::cloud::{CloudError, Failure, Operation, ServiceAccountKey};
+use mcm_migration_webhook::cloud::{Check, CloudError, Failure, Operation, ServiceAccountKey};
 use mcm_migration_webhook::sidetask::{Cloud, Clouds};
 use rand::RngExt;
 
 use super::{Shared, World, lock};
 
 pub struct VirtualClouds(pub Shared);
-pub struct VirtualProject(Shared, ProjectId);
+pub struct VirtualProject(Shared, ProjectId, Option<Check>);
 
 impl Clouds for VirtualClouds {
     type Project = VirtualProject;
 
     fn project(&self, project: ProjectId, _: ServiceAccountKey) -> VirtualProject {
-        VirtualProject(self.0.clone(), project)
+        VirtualProject(self.0.clone(), project, None)
     }
 }
 
@@ -59,6 +59,12 @@ impl VirtualProject {
         if after { Err(CloudError::Unavailable(self.failure(operation, server))) } else { answer }
     }
 
+    /// As the real client does it: when the turn of a write has come.
+    async fn ask(&self, operation: Operation, server: Option<ServerId>) -> Result<(), CloudError> {
+        let Some(check) = &self.2 else { return Ok(()) };
+        check.ask().await.map_err(|_| CloudError::CalledOff(self.failure(operation, server)))
+    }
+
     fn find(&self, world: &World, operation: Operation, server: ServerId) -> Result<Server, CloudError> {
         let found = world.servers.get(&server).cloned();
         found.ok_or_else(|| CloudError::Gone(self.failure(operation, Some(server))))
@@ -66,6 +72,10 @@ impl VirtualProject {
 }
 
 impl Cloud for VirtualProject {
+    fn checked(&self, check: Check) -> Self {
+        Self(self.0.clone(), self.1, Some(check))
+    }
+
     async fn servers(&self, _: &Region) -> Result<Vec<Server>, CloudError> {
         self.call(Operation::ListServers, None, |world| {
             world.lists += 1;
@@ -92,6 +102,7 @@ impl Cloud for VirtualProject {
         server: ServerId,
         labels: &BTreeMap<String, String>,
     ) -> Result<Server, CloudError> {
+        self.ask(Operation::PatchServerLabels, Some(server)).await?;
         self.call(Operation::PatchServerLabels, Some(server), |world| {
             world.label_calls += 1;
             self.find(world, Operation::PatchServerLabels, server)?;
@@ -125,6 +136,7 @@ impl Cloud for VirtualProject {
     }
 
     async fn allow(&self, _: &Region, network: NetworkId, nic: NicId, addresses: &[String]) -> Result<Nic, CloudError> {
+        self.ask(Operation::PatchNic, None).await?;
         self.call(Operation::PatchNic, None, |world| {
             let server = ServerId::parse(nic.as_str()).unwrap();
             if let Some(server) = world.servers.get_mut(&server) {

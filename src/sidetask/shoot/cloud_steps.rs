@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use mcm_migration_core::decide::{Because, Known};
+use mcm_migration_core::decide::Because;
 use mcm_migration_core::domain::{NetworkId, Reason, Region, ServerId, StackitProviderId};
 use mcm_migration_core::plan::Settings;
 
 use super::Shoot;
+use super::cloud_check::Reliance;
 use super::pass::Pass;
-use super::step::{Came, lost_leadership};
+use super::step::Came;
 use crate::sidetask::watchdog::Need;
 use crate::sidetask::{Clock, Cloud, Clouds, Cluster, Fence, Owners, because};
 
@@ -41,20 +42,23 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         labels: &BTreeMap<Box<str>, Box<str>>,
     ) -> Result<Came, Because> {
         // The batch may have taken its time since the plan was made.
-        if self.cloud.fresh(region, self.context.clock.now()).is_none() {
-            return Ok(Came::Void);
-        }
-        self.may(Need::Own).await?;
-        if !self.is_ours_for_certain(pass, name, server).await? {
-            return Ok(Came::Void);
-        }
+        let Some(listed) = self.cloud.fresh(region, self.context.clock.now()) else { return Ok(Came::Void) };
+        let until = listed.at.saturating_add(Settings::LIST_MAX_AGE);
         let session = self.open_session().await?;
-        if Some(session.id) != pass.snapshot.facts.project || !self.context.fence.holds() {
-            return Err(lost_leadership());
-        }
+        let planned = pass.snapshot.facts.machines.get(name).map(|machine| machine.class.clone());
+        let (Some(class), project) = (planned, session.id) else { return Ok(Came::Void) };
+        let id = StackitProviderId { project, server }.to_string();
+        let (check, off) = self.check(Reliance {
+            machine: name.into(),
+            need: Need::Own,
+            holds: Box::new(move |machine| *machine.provider_id == *id && machine.class == class),
+            without_openstack: true,
+            project,
+            until: Some(until),
+        });
         let labels = labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        let clock = &self.context.clock;
-        match session.project.label(&*session.client, clock, region, server, &labels).await {
+        let (client, clock) = (session.client.checked(check), &self.context.clock);
+        match session.project.label(&client, clock, region, server, &labels).await {
             Ok(server) => {
                 self.cloud.take_up(region, server);
                 Ok(Came::Learnt)
@@ -66,28 +70,9 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                     Reason::ServerGone => drop(self.cloud.lists.remove(region)),
                     _ => {}
                 }
-                Err(because)
+                off.came(because)
             }
         }
-    }
-
-    /// Whether the persisted Machine still names this server in this project, with the class that was planned for, and nothing of OpenStack has
-    /// come back.
-    async fn is_ours_for_certain(&self, pass: &Pass, name: &str, server: ServerId) -> Result<bool, Because> {
-        let Some(machine) = self.machine(name).await? else { return Ok(false) };
-        let planned = pass.snapshot.facts.machines.get(name);
-        let id = StackitProviderId::parse(&machine.facts.provider_id).ok();
-        let same = id.is_some_and(|id| id.server == server && Some(id.project) == pass.snapshot.facts.project);
-        if !same || planned.is_none_or(|planned| planned.class != machine.facts.class) {
-            return Ok(false);
-        }
-        self.context.cluster.look(&self.namespace, |known| match known {
-            Known::Fresh(facts) => match facts.openstack_remains().next() {
-                None => Ok(true),
-                Some(because) => Err(because),
-            },
-            Known::Stale(resource) => Err(Because::about(Reason::CacheStale, resource)),
-        })
     }
 
     pub(super) async fn care_for_boot_volume(
@@ -96,26 +81,29 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         region: &Region,
         server: ServerId,
     ) -> Result<Came, Because> {
-        self.may(Need::Own).await?;
-        let Some(machine) = self.machine(name).await? else { return Ok(Came::Void) };
-        if StackitProviderId::parse(&machine.facts.provider_id).ok().map(|id| id.server) != Some(server) {
-            return Ok(Came::Void);
-        }
         let session = self.open_session().await?;
-        let client = &*session.client;
+        let id = StackitProviderId { project: session.id, server }.to_string();
+        let (check, off) = self.check(Reliance {
+            machine: name.into(),
+            need: Need::Own,
+            holds: Box::new(move |machine| *machine.provider_id == *id),
+            without_openstack: true,
+            project: session.id,
+            until: None,
+        });
+        let client = session.client.checked(check);
         let uncared = |why: String| Because::about(Reason::BootVolumeUncared, why);
         if let Some(volume) = client.boot_volume(region, server).await.map_err(|error| because(&error))? {
             let attached = client.attachments(region, server).await.map_err(|error| because(&error))?;
             let attached = attached.into_iter().find(|attachment| attachment.volume == volume);
             let attached = attached.ok_or_else(|| uncared(format!("volume {volume} is not attached")))?;
             if !attached.delete_on_termination {
-                if !self.context.fence.holds() {
-                    return Err(lost_leadership());
-                }
-                let changed =
-                    client.delete_with_server(region, server, volume).await.map_err(|error| because(&error))?;
-                if !changed.delete_on_termination {
-                    return Err(uncared(format!("the answer for volume {volume} does not show it")));
+                match client.delete_with_server(region, server, volume).await {
+                    Err(error) => return off.came(because(&error)),
+                    Ok(changed) if !changed.delete_on_termination => {
+                        return Err(uncared(format!("the answer for volume {volume} does not show it")));
+                    }
+                    Ok(_) => {}
                 }
             }
         }
@@ -132,13 +120,17 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         network: NetworkId,
         addresses: &[String],
     ) -> Result<Came, Because> {
-        self.may(Need::Act).await?;
-        let Some(machine) = self.machine(name).await? else { return Ok(Came::Void) };
-        if !machine.facts.provider_id.is_empty() {
-            return Ok(Came::Void);
-        }
         let session = self.open_session().await?;
-        let client = &*session.client;
+        let (check, off) = self.check(Reliance {
+            machine: name.into(),
+            need: Need::Act,
+            holds: Box::new(|machine| machine.provider_id.is_empty()),
+            // Its class is still OpenStack's.
+            without_openstack: false,
+            project: session.id,
+            until: None,
+        });
+        let client = session.client.checked(check);
         let unresolved = |why: &str| Because::about(Reason::InFlightUnresolved, why);
         let read = match client.nics(region, server).await.map_err(|error| because(&error)) {
             // What the last LIST shows is no longer so: the next plan needs another.
@@ -158,10 +150,9 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             if wanted.len() == nic.allowed_addresses.len() {
                 continue;
             }
-            if !self.context.fence.holds() {
-                return Err(lost_leadership());
+            if let Err(error) = client.allow(region, network, nic.id, &wanted).await {
+                return off.came(because(&error));
             }
-            client.allow(region, network, nic.id, &wanted).await.map_err(|error| because(&error))?;
         }
         let read = client.nics(region, server).await.map_err(|error| because(&error))?;
         let mut ours = read.iter().filter(|nic| nic.network == network);

@@ -1,5 +1,6 @@
 //! One shoot: when it is passed over, and what is remembered of it between two passes.
 
+mod cloud_check;
 mod cloud_steps;
 mod guard_steps;
 mod machine_steps;
@@ -34,7 +35,7 @@ const LEASE_EVERY: (Duration, Duration) = (Duration::from_millis(500), Duration:
 pub(super) struct Shoot<C: Cluster, P: Clouds, K, F, O> {
     context: Arc<Context<C, P, K, F, O>>,
     namespace: Box<str>,
-    watchdog: Watchdog<C, O>,
+    watchdog: Arc<Watchdog<C, O>>,
     seen: Seen,
     cloud: CloudView,
     backoff: Backoff,
@@ -64,7 +65,7 @@ enum Look {
 impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> {
     pub(super) fn new(context: Arc<Context<C, P, K, F, O>>, namespace: &str) -> Self {
         Self {
-            watchdog: Watchdog::new(namespace, context.owners.clone()),
+            watchdog: Arc::new(Watchdog::new(namespace, context.owners.clone())),
             context,
             namespace: namespace.into(),
             seen: Seen::default(),
@@ -118,7 +119,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
     /// A pass that ends when the shoot is no longer ours, whatever is under way.
     async fn guarded_pass(&mut self) -> Duration {
         let context = Arc::clone(&self.context);
-        let watch = Watchdog::new(&self.namespace, self.context.owners.clone());
+        let watch = Arc::clone(&self.watchdog);
         let ended = tokio::select! {
             biased;
             because = watch.lost(&*context.cluster, &context.clock) => Err(because),

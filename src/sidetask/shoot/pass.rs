@@ -1,13 +1,16 @@
 //! One pass: read, plan, carry out, until nothing is left to do now; then report.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, Known, MachineFacts};
 use mcm_migration_core::domain::{Reason, Region};
 use mcm_migration_core::plan::{self, Action, Moment, Plan, Proof, report};
 
-use super::Shoot;
+use tokio::sync::OwnedSemaphorePermit;
+
 use super::step::{Came, lost_leadership};
+use super::{LOOK_EVERY, Shoot};
 use crate::sidetask::{Clock, Clouds, Cluster, Fence, Owners, Snapshot, Write};
 
 /// Rounds of planning in one pass. Each carries something out; a healthy shoot needs about eight.
@@ -18,6 +21,8 @@ pub(super) struct Pass {
     pub(super) snapshot: Snapshot,
     pub(super) proof: Proof,
     pub(super) just_closed: bool,
+    /// The right to label, once it is this shoot's turn; kept until the pass ends.
+    place: Option<OwnedSemaphorePermit>,
     /// Whether the guard was closed, or the shoot armed, since the status was written.
     turned: bool,
     /// When the status was written, or the pass begun.
@@ -42,7 +47,8 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         });
         self.forget_troubles();
         let now = self.context.clock.now();
-        let mut pass = Pass { snapshot, proof: Proof::Unasked, just_closed: false, turned: false, shown: now };
+        let mut pass =
+            Pass { snapshot, proof: Proof::Unasked, just_closed: false, place: None, turned: false, shown: now };
         let mut plan = self.plan(&pass)?;
         for _ in 0..ROUNDS {
             if plan.actions.is_empty() || !self.round(&mut pass, &plan).await? {
@@ -85,8 +91,14 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             if !self.context.fence.holds() {
                 return Err(lost_leadership());
             }
-            if is_slow(action) && self.something_more_urgent(pass) {
-                return Ok(false);
+            if is_slow(action) {
+                if self.something_more_urgent(pass) {
+                    return Ok(false);
+                }
+                if pass.place.is_none() {
+                    // What the plan was made from may have aged meanwhile, so another one is made.
+                    return self.await_place(pass).await;
+                }
             }
             if is_slow(action) && self.context.clock.now().saturating_sub(pass.shown) >= self.context.config.pass_every
             {
@@ -111,6 +123,28 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             pass.snapshot = self.read_snapshot().await?;
         }
         Ok(changed || learnt)
+    }
+
+    /// Waits until it is this shoot's turn to label, or something cannot wait. Says whether another plan is to be made.
+    async fn await_place(&self, pass: &mut Pass) -> Result<bool, Because> {
+        let place = Arc::clone(&self.context.labelling).acquire_owned();
+        tokio::pin!(place);
+        loop {
+            tokio::select! {
+                biased;
+                place = &mut place => {
+                    pass.place = place.ok();
+                    return Ok(pass.place.is_some());
+                }
+                () = self.context.clock.sleep(LOOK_EVERY) => {}
+            }
+            if !self.context.fence.holds() {
+                return Err(lost_leadership());
+            }
+            if self.something_more_urgent(pass) {
+                return Ok(false);
+            }
+        }
     }
 
     /// Whether Machines have turned up meanwhile that cannot wait until every label is set.

@@ -136,7 +136,8 @@ impl SideTaskFlags {
             boot_volume_care: self.boot_volume_care,
             drift_every: self.drift_every,
         };
-        Ok(Config { settings, pass_every: self.pass_every, dry_run })
+        let labelling_at_once = labelling_at_once(self.cloud_rate.0, self.cloud_rate_project.0);
+        Ok(Config { settings, pass_every: self.pass_every, labelling_at_once, dry_run })
     }
 
     /// How the cloud is called.
@@ -180,6 +181,16 @@ impl SideTaskFlags {
         let (lease, renew, retry) = (self.lease_duration, self.lease_renew_deadline, self.lease_retry_period);
         ElectionConfig::new(namespace, LEASE, identity, lease, renew, retry)
     }
+}
+
+/// As many shoots as use the seed's rate up when each goes at its project's; without a limit as many as there are connections for.
+fn labelling_at_once(seed: Option<Rate>, project: Option<Rate>) -> usize {
+    const UNLIMITED: u8 = 64;
+    let Some(seed) = seed else { return usize::from(UNLIMITED) };
+    let project = project.map_or(1.0, Rate::requests_a_second);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 64")]
+    let shoots = (seed.requests_a_second() / project).ceil().clamp(1.0, f64::from(UNLIMITED)) as usize;
+    shoots
 }
 
 fn rate(text: &str) -> Result<Limit, String> {
