@@ -20,8 +20,12 @@ pub async fn switch_class(seed: &Seed, stage: &Stage, within: Duration) -> anyho
     }
     let patch = json!({"provider": class["provider"], "providerSpec": spec});
     rig::until(&format!("the class of {namespace} is switched"), within, || async {
-        objects::merge(&seed.client, &class, &patch).await?;
-        Ok(Some(()))
+        let switched = objects::merge(&seed.client, &class, &patch).await;
+        if switched.is_err() {
+            // Gardener waits longer between two tries.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        switched.map(|_| Some(()))
     })
     .await
 }
