@@ -202,7 +202,7 @@ impl Pair {
     /// What is left to be done by others until the shoot can complete.
     async fn others(&self, seed: &Seed) {
         if self.step.settles() {
-            switch_class(seed, &self.stage, WITHIN).await.unwrap();
+            switch_class(&seed.client, &self.stage, WITHIN).await.unwrap();
         }
         if end(self.fault, self.step) == End::Gone {
             await_waiting(seed, &self.stage, "ServerGone", WITHIN).await;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
-use rig::shoot::{Provider, Shoot, uuid};
+use rig::shoot::{Provider, Shoot, class, uuid};
 use rig::{Product, objects};
 use serde_json::{Value, json};
 use simulator::{Nic, Server, ServiceAccountKey, Volume};
@@ -50,25 +50,44 @@ impl Stage {
 
     /// Any shoot.
     pub async fn of(seed: &Seed, shoot: Shoot) -> Self {
+        Self::with(seed, shoot, &[]).await
+    }
+
+    /// Any shoot, with objects of its namespace that are there before its Machines are.
+    pub async fn with(seed: &Seed, shoot: Shoot, more: &[Value]) -> Self {
         let key = seed.cloud().add_project(&shoot.project_id());
         let shoot = shoot.service_account(&key.json());
         for machine in shoot.machines() {
             seed.cloud().add_server(&shoot.project_id(), "eu01", server(&shoot, &machine, &[PODS]));
         }
-        shoot.create(&seed.server).await.unwrap();
+        let (machines, others): (Vec<_>, Vec<_>) =
+            shoot.objects().into_iter().partition(|object| object["kind"] == "Machine");
+        for object in others.iter().chain(more).chain(&machines) {
+            objects::create(&seed.client, object).await.unwrap();
+        }
         Self { shoot, key, in_flight: None }
     }
 
+    /// A switched shoot with a class that was left behind and that nothing wants.
+    pub async fn with_a_class_left(seed: &Seed, name: &str) -> Self {
+        let shoot = Shoot::new(name).legacy_machines(1).pods(&[]);
+        let mut left = class(&format!("{}-0ld00", shoot.machine_deployment()), Provider::OpenStack);
+        left["metadata"]["namespace"] = shoot.namespace().into();
+        Self::with(seed, shoot, &[left]).await
+    }
+
     /// A shoot in the middle of its switch: the Deployment is STACKIT's, the class OpenStack's still, and one Machine has no ID although its
-    /// server is there, without the addresses of pods. To be made before a replica looks, or the Machine counts as one that came later.
+    /// server is there, without the addresses of pods.
     pub async fn switching(seed: &Seed, name: &str) -> Self {
-        let shoot = Shoot::new(name).legacy_machines(1).classes(Provider::OpenStack).pods(&[]);
+        let shoot = Shoot::new(name).legacy_machines(1).before_the_switch().pods(&[]);
         let mut stage = Self::of(seed, shoot).await;
         let machine = format!("{}-5f3d1-fresh", stage.shoot.machine_deployment());
         seed.cloud().add_server(&stage.shoot.project_id(), "eu01", server(&stage.shoot, &machine, &[]));
         let mut object = stage.shoot.machine(&machine, "");
         object["status"] = json!({"currentStatus": {"phase": "Pending"}});
         objects::create(&seed.client, &object).await.unwrap();
+        // Only now, or the Machine counts as one that came later.
+        gardener::switch_deployment(seed, &stage).await;
         stage.in_flight = Some(machine);
         stage
     }
