@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
-use rig::objects;
-use rig::shoot::{Provider, Shoot, uuid};
+use rig::shoot::{Provider, Shoot, class, uuid};
+use rig::{Product, objects};
 use serde_json::{Value, json};
 use simulator::{Nic, Server, ServiceAccountKey, Volume};
 
@@ -17,6 +17,21 @@ use crate::side_task_support::Seed;
 
 /// The networks of pods that the fixture's OpenStack classes name.
 pub const PODS: &str = "100.64.0.0/12";
+
+/// A leader that many shoots keep busy renews late, and no test here is about that.
+const PATIENT: [&str; 6] = ["--lease-duration", "30s", "--lease-renew-deadline", "20s", "--lease-retry-period", "1s"];
+
+/// One replica that answers, and that leads at once and for long.
+pub async fn leader(seed: &Seed, more: &[&str]) -> Product {
+    // As one that was given back; a new one would be waited out first.
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "mcm-migration-webhook", "namespace": "mcm-migration-system"},
+        "spec": {"holderIdentity": "", "leaseDurationSeconds": 1},
+    });
+    objects::create(&seed.client, &lease).await.unwrap();
+    seed.one_replica(&[&PATIENT[..], more].concat()).await
+}
 
 /// A shoot with servers behind it: each with a network interface and a boot volume that outlives it.
 #[derive(Debug, Clone)]
@@ -35,25 +50,44 @@ impl Stage {
 
     /// Any shoot.
     pub async fn of(seed: &Seed, shoot: Shoot) -> Self {
+        Self::with(seed, shoot, &[]).await
+    }
+
+    /// Any shoot, with objects of its namespace that are there before its Machines are.
+    pub async fn with(seed: &Seed, shoot: Shoot, more: &[Value]) -> Self {
         let key = seed.cloud().add_project(&shoot.project_id());
         let shoot = shoot.service_account(&key.json());
         for machine in shoot.machines() {
             seed.cloud().add_server(&shoot.project_id(), "eu01", server(&shoot, &machine, &[PODS]));
         }
-        shoot.create(&seed.server).await.unwrap();
+        let (machines, others): (Vec<_>, Vec<_>) =
+            shoot.objects().into_iter().partition(|object| object["kind"] == "Machine");
+        for object in others.iter().chain(more).chain(&machines) {
+            objects::create(&seed.client, object).await.unwrap();
+        }
         Self { shoot, key, in_flight: None }
     }
 
+    /// A switched shoot with a class that was left behind and that nothing wants.
+    pub async fn with_a_class_left(seed: &Seed, name: &str) -> Self {
+        let shoot = Shoot::new(name).legacy_machines(1).pods(&[]);
+        let mut left = class(&format!("{}-0ld00", shoot.machine_deployment()), Provider::OpenStack);
+        left["metadata"]["namespace"] = shoot.namespace().into();
+        Self::with(seed, shoot, &[left]).await
+    }
+
     /// A shoot in the middle of its switch: the Deployment is STACKIT's, the class OpenStack's still, and one Machine has no ID although its
-    /// server is there, without the addresses of pods. To be made before a replica looks, or the Machine counts as one that came later.
+    /// server is there, without the addresses of pods.
     pub async fn switching(seed: &Seed, name: &str) -> Self {
-        let shoot = Shoot::new(name).legacy_machines(1).classes(Provider::OpenStack).pods(&[]);
+        let shoot = Shoot::new(name).legacy_machines(1).before_the_switch().pods(&[]);
         let mut stage = Self::of(seed, shoot).await;
         let machine = format!("{}-5f3d1-fresh", stage.shoot.machine_deployment());
         seed.cloud().add_server(&stage.shoot.project_id(), "eu01", server(&stage.shoot, &machine, &[]));
         let mut object = stage.shoot.machine(&machine, "");
         object["status"] = json!({"currentStatus": {"phase": "Pending"}});
         objects::create(&seed.client, &object).await.unwrap();
+        // Only now, or the Machine counts as one that came later.
+        gardener::switch_deployment(seed, &stage).await;
         stage.in_flight = Some(machine);
         stage
     }
@@ -116,6 +150,7 @@ pub fn is_complete(migration: &Value) -> bool {
 pub async fn await_waiting(seed: &Seed, stage: &Stage, reason: &str, within: Duration) {
     let namespace = stage.namespace();
     rig::until(&format!("a Machine of {namespace} waits for {reason}"), within, || async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
         let status = seed.migration(&namespace).await?["status"].take();
         anyhow::ensure!(status["machines"]["waiting"][reason].as_i64() >= Some(1), "its status is {status}");
         Ok(Some(()))
@@ -124,12 +159,49 @@ pub async fn await_waiting(seed: &Seed, stage: &Stage, reason: &str, within: Dur
     .unwrap();
 }
 
-/// What a namespace's failed steps gave as reasons, by step.
+/// Waits until the status gives `reason`, for the shoot as a whole or for a Machine.
+pub async fn await_reason(seed: &Seed, stage: &Stage, reason: &str, within: Duration) {
+    let namespace = stage.namespace();
+    rig::until(&format!("{namespace} waits for {reason}"), within, || async {
+        let status = seed.migration(&namespace).await?["status"].take();
+        let of_machines = status["machines"]["waiting"][reason].as_i64() >= Some(1);
+        anyhow::ensure!(status["reason"] == reason || of_machines, "its status is {status}");
+        Ok(Some(()))
+    })
+    .await
+    .unwrap();
+}
+
+/// The Events of a namespace.
+pub async fn events_of(seed: &Seed, namespace: &str) -> anyhow::Result<Vec<Value>> {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Event"));
+    let api: Api<DynamicObject> = Api::namespaced_with(seed.client.clone(), namespace, &resource);
+    let list = api.list(&ListParams::default()).await?;
+    list.items.into_iter().map(|event| Ok(serde_json::to_value(event)?)).collect()
+}
+
+/// Waits until the metric says that something waits for a reason (in kebab-case).
+pub async fn await_metric(product: &Product, reason: &str, within: Duration) {
+    rig::until(&format!("the metric tells of {reason}"), within, || async {
+        let count = product.metric("mcm_migration_webhook_sidetask_waiting", &[("reason", reason)]).await?;
+        if count >= 1.0 {
+            return Ok(Some(()));
+        }
+        let metrics = product.metrics().await?;
+        let told: Vec<_> = metrics.lines().filter(|line| line.contains("sidetask_waiting{")).collect();
+        anyhow::bail!("it tells of {told:#?}");
+    })
+    .await
+    .unwrap();
+}
+
+/// What a namespace's failed steps gave as reasons, by step; without those that the API server was too slow for.
 pub fn failures(lines: &[Value], namespace: &str) -> BTreeSet<(String, String)> {
     let text = |line: &Value, field: &str| line[field].as_str().unwrap_or_default().to_owned();
     lines
         .iter()
         .filter(|line| line["message"] == "side task" && line["namespace"] == namespace && line["outcome"] == "failed")
         .map(|line| (text(line, "step"), text(line, "reason")))
+        .filter(|(_, reason)| !matches!(reason.as_str(), "read-failed" | "write-failed"))
         .collect()
 }

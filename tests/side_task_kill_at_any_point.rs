@@ -1,0 +1,196 @@
+//! The leader is killed at 50 points, right after each step and at random moments: whoever comes next finishes the work.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod side_task_faults;
+mod side_task_support;
+mod support;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom as _;
+use rand::{RngExt as _, SeedableRng as _};
+use rig::Product;
+use side_task_faults::gardener::switch_class;
+use side_task_faults::proof::Persisted;
+use side_task_faults::{Stage, await_complete};
+use side_task_support::{LONG, Seed, assert_harmless};
+use simulator::Operation;
+
+/// How often the leader is killed.
+const KILLS: usize = 50;
+/// As short as the takeover: each leader begins the wait anew.
+const QUARANTINE: Duration = Duration::from_millis(500);
+/// The variable that repeats a run.
+const SEED: &str = "MCM_MIGRATION_KILL_SEED";
+
+const STEPS: [&str; 12] = [
+    "list",
+    "address",
+    "settle",
+    "retire",
+    "guard",
+    "probe",
+    "arm",
+    "touch",
+    "label",
+    "boot-volume",
+    "clear",
+    "complete",
+];
+
+const FLAGS: [&str; 20] = [
+    "--boot-volume-care",
+    "--quarantine",
+    "500ms",
+    "--node-ready-for",
+    "300ms",
+    "--inflight-timeout",
+    "1s",
+    "--pass-every",
+    "1s",
+    "--lease-duration",
+    "1s",
+    "--lease-renew-deadline",
+    "800ms",
+    "--lease-retry-period",
+    "150ms",
+    "--log",
+    "info,mcm_migration_webhook::sidetask::shoot::step=debug",
+    "--drift-every",
+    "30s",
+    "--side-task=true",
+];
+
+/// Whether a replica leads, by what it logged last about it.
+fn leads(replica: &Product) -> bool {
+    let lines = replica.logs();
+    let mut said = lines.iter().rev().filter_map(|line| match line["message"].as_str()? {
+        "leading" => Some(true),
+        message => message.starts_with("no longer leading").then_some(false),
+    });
+    said.next() == Some(true)
+}
+
+/// How often a replica has finished a step.
+fn done(replica: &Product, step: &str) -> usize {
+    let is_done =
+        |line: &&serde_json::Value| line["message"] == "side task" && line["step"] == step && line["outcome"] == "done";
+    replica.logs().iter().filter(is_done).count()
+}
+
+/// The step that a replica finished last.
+fn last_step(replica: &Product) -> Option<String> {
+    let lines = replica.logs();
+    let last = lines.iter().rev().find(|line| line["message"] == "side task" && line["outcome"] == "done")?;
+    last["step"].as_str().map(ToOwned::to_owned)
+}
+
+/// A leader, and who waits to be the next one.
+struct Pair<'a> {
+    seed: &'a Seed,
+    replicas: [Product; 2],
+}
+
+impl Pair<'_> {
+    async fn leader(&self) -> usize {
+        rig::until("one of the two leads", LONG, || async { Ok(self.replicas.iter().position(leads)) }).await.unwrap()
+    }
+
+    /// Waits until the leader finishes `step` once more; also if it changes meanwhile. Says who did it.
+    async fn finishes(&self, step: &str) -> Option<usize> {
+        let before = [0, 1].map(|at| done(&self.replicas[at], step));
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(20) {
+            if let Some(at) = (0..2).find(|at| done(&self.replicas[*at], step) > before[*at]) {
+                return Some(at);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        None
+    }
+
+    /// Kills one and starts another in its place.
+    fn replace(&mut self, at: usize) {
+        self.replicas[at].kill();
+        self.replicas[at] = self.seed.replica(&FLAGS);
+    }
+}
+
+/// A shoot in which the step will be needed.
+async fn work_for(seed: &Seed, step: Option<&str>, number: usize) -> Stage {
+    let name = format!("k{number}");
+    match step {
+        Some("address" | "settle") => Stage::switching(seed, &name).await,
+        Some("retire") => Stage::with_a_class_left(seed, &name).await,
+        _ => Stage::switched(seed, &name, 2).await,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_killed_at_any_point_leaves_nothing_undone() {
+    let random = std::env::var(SEED).map_or_else(|_| rand::random(), |seed| seed.parse().unwrap());
+    eprintln!("{SEED}={random} repeats the choice of points");
+    let mut random = StdRng::seed_from_u64(random);
+    // Each step three times, and the rest at random moments.
+    let mut points: Vec<Option<&str>> = STEPS.iter().flat_map(|step| [Some(*step); 3]).collect();
+    points.resize(KILLS, None);
+    points.shuffle(&mut random);
+
+    let seed = Seed::start().await;
+    // Who answers is never killed here: another test does that.
+    let answering = seed.one_replica(&["--side-task=false"]).await;
+    let mut pair = Pair { seed: &seed, replicas: [seed.replica(&FLAGS), seed.replica(&FLAGS)] };
+    let (mut hits, mut stages) = (BTreeMap::<String, usize>::new(), Vec::new());
+    let start = Instant::now();
+    for (number, point) in points.iter().enumerate() {
+        let moment = Duration::from_millis(random.random_range(0..2500));
+        let stage = work_for(&seed, *point, number).await;
+        if stage.in_flight.is_some() {
+            let (client, stage) = (seed.client.clone(), stage.clone());
+            tokio::spawn(async move { switch_class(&client, &stage, LONG * 3).await.unwrap() });
+        }
+        stages.push(stage);
+        let at = pair.leader().await;
+        let (at, hit) = match point {
+            Some(step) => match pair.finishes(step).await {
+                Some(by) => (by, Some((*step).to_owned())),
+                None => panic!("nobody finished the step {step} in kill {number}"),
+            },
+            None => {
+                tokio::time::sleep(moment).await;
+                (at, last_step(&pair.replicas[at]))
+            }
+        };
+        pair.replace(at);
+        eprintln!("{:>4}s: killed after {}", start.elapsed().as_secs(), hit.as_deref().unwrap_or("nothing"));
+        *hits.entry(hit.unwrap_or_default()).or_default() += 1;
+    }
+    eprintln!("{KILLS} kills: {hits:?}");
+    await_complete(&seed, &stages, LONG).await;
+    for stage in &stages {
+        seed.assert_complete(&stage.shoot).await;
+        for server in seed.cloud().servers(&stage.project()) {
+            assert!(server.volumes.iter().all(|volume| volume.delete_on_termination), "{server:?}");
+        }
+    }
+    for step in STEPS {
+        assert!(hits.get(step).is_some_and(|hits| *hits >= 2), "{step} was hit too rarely: {hits:?}");
+    }
+    let journal = seed.cloud().journal();
+    assert_harmless(&journal);
+    Persisted::read(&seed.server).assert_came_before_labels(&journal, QUARANTINE);
+    // A write that was under way when its leader died may be made once more.
+    for stage in &stages {
+        for machine in stage.shoot.machines() {
+            let server = stage.shoot.server_id(&machine);
+            let is_of = |call: &&simulator::Call| {
+                call.operation == Operation::PatchServer && call.server.as_ref() == Some(&server)
+            };
+            let patches = journal.iter().filter(is_of).count();
+            assert!((1..=3).contains(&patches), "{patches} PATCHes of {machine}");
+        }
+    }
+    assert_eq!(answering.exit_code().unwrap(), None);
+}
