@@ -1,5 +1,6 @@
 //! Whatever goes wrong in the cloud, at whichever step: the shoot completes, and nothing is labelled that must not be.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "the figures are printed")]
 
 mod side_task_faults;
 mod side_task_support;

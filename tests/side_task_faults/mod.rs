@@ -117,7 +117,6 @@ pub async fn await_complete<'a>(seed: &Seed, stages: impl IntoIterator<Item = &'
         let is_left = |namespace: &&String| !there.get(*namespace).is_some_and(is_complete);
         let left: Vec<_> = all.iter().filter(is_left).collect();
         if left.is_empty() {
-            eprintln!("{} shoots are Complete after {:?}", all.len(), start.elapsed());
             return;
         }
         let examples: Vec<_> = left.iter().take(5).map(|name| there.get(*name).map(|it| &it["status"])).collect();
