@@ -1,5 +1,6 @@
 //! The real side task in a seeded, virtual world: whatever goes wrong, no live Machine loses its server, and every shoot completes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "how much was tried is printed")]
 
 mod virtual_world;
 
@@ -12,7 +13,7 @@ use mcm_migration_webhook::sidetask::{Config, NoOwnerRecord, SideTask, SideTaskM
 use rand::RngExt;
 use virtual_world::cloud::VirtualClouds;
 use virtual_world::cluster::VirtualCluster;
-use virtual_world::{Shared, Term, World, actors, build, lock};
+use virtual_world::{Objects, Shared, Term, World, actors, build, lock};
 
 const QUARANTINE: Duration = Duration::from_secs(15 * 60);
 
@@ -50,11 +51,8 @@ fn is_complete(world: &Shared) -> bool {
 /// What is left, for the message of a failure.
 fn left(world: &Shared) -> String {
     let world = lock(world);
-    world
-        .shoots
-        .iter()
-        .map(|(name, objects)| format!("\n{name}: {:?}\n{:#?}", objects.conditions, objects.facts))
-        .collect()
+    let of = |(name, objects): (&Box<str>, &Objects)| format!("{name}: {:?}\n{:#?}", objects.conditions, objects.facts);
+    world.shoots.iter().map(of).collect::<Vec<_>>().join("\n")
 }
 
 /// Runs one world to its end. Leaders come and go.
