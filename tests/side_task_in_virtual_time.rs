@@ -51,8 +51,8 @@ fn is_complete(world: &Shared) -> bool {
 /// What is left, for the message of a failure.
 fn left(world: &Shared) -> String {
     let world = lock(world);
-    let of = |(name, objects): (&Box<str>, &Objects)| format!("{name}: {:?}\n{:#?}", objects.conditions, objects.facts);
-    world.shoots.iter().map(of).collect::<Vec<_>>().join("\n")
+    let of = |name: &str, objects: &Objects| format!("{name}: {:?}\n{:#?}", objects.conditions, objects.facts);
+    world.shoots.iter().map(|(name, objects)| of(name, objects)).collect::<Vec<_>>().join("\n")
 }
 
 /// Runs one world to its end. Leaders come and go.
