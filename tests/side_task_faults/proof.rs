@@ -17,21 +17,25 @@ pub struct Persisted {
 
 impl Persisted {
     pub fn read(server: &ApiServer) -> Self {
-        let mut by_id = BTreeMap::new();
+        let (mut by_id, mut unanswered) = (BTreeMap::new(), BTreeMap::new());
         for event in server.audit_events().unwrap() {
             let machine = &event["responseObject"];
             let dry = event["requestURI"].as_str().is_some_and(|uri| uri.contains("dryRun"));
             if event["objectRef"]["resource"] != "machines" || event["stage"] != "ResponseComplete" || dry {
                 continue;
             }
-            let Some(id) = machine["spec"]["providerID"].as_str().filter(|id| id.starts_with("stackit://")) else {
-                continue;
-            };
             let at: Timestamp = event["stageTimestamp"].as_str().unwrap().parse().unwrap();
-            let name = machine["metadata"]["name"].as_str().unwrap();
-            let key = format!("{id} {name}");
-            let first = by_id.entry(key).or_insert(at);
-            *first = at.min(*first);
+            let object = format!("{}/{}", text(&event["objectRef"]["namespace"]), text(&event["objectRef"]["name"]));
+            let touch = &event["requestObject"]["metadata"]["annotations"]["stackit.cloud/machine-should-be-migrated"];
+            if event["responseStatus"]["code"] == 504 && touch == "true" {
+                // Whoever touched was gone before the answer. It counts, if a later write shows that it was made.
+                unanswered.insert(object, at);
+                continue;
+            }
+            if let Some(id) = machine["spec"]["providerID"].as_str().filter(|id| id.starts_with("stackit://")) {
+                let at = unanswered.get(&object).map_or(at, |before| at.min(*before));
+                by_id.entry(format!("{id} {}", text(&machine["metadata"]["name"]))).or_insert(at);
+            }
         }
         let time = Timestamp::try_from(SystemTime::now()).unwrap();
         Self { by_id, instant: Instant::now(), time }
