@@ -43,7 +43,9 @@ async fn a_seed_of_250_shoots_completes() {
     let fleet = Fleet::for_shoots(&seed.server, &shoots, &seed.cloud(), &options).await.unwrap();
     let start = Instant::now();
     // The quarantine of 5 s is the shortest that is of use here; the rest are the defaults but for the limits.
-    let product = seed.one_replica(&["--quarantine", "5s", "--pass-every", "30s", "--drift-every", "10m"]).await;
+    let flags = ["--quarantine", "5s", "--pass-every", "30s", "--drift-every", "10m", "--inflight-timeout", "10m"];
+    let lease = ["--lease-duration", "15s", "--lease-renew-deadline", "10s", "--lease-retry-period", "2s"];
+    let product = seed.one_replica(&[&flags[..], &lease[..]].concat()).await;
     for shoot in &shoots {
         let left = AT_MOST.saturating_sub(start.elapsed());
         fleet.watch_over(seed.await_condition(shoot, "Complete", left)).await;
