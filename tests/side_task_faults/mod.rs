@@ -60,8 +60,12 @@ impl Stage {
         for machine in shoot.machines() {
             seed.cloud().add_server(&shoot.project_id(), "eu01", server(&shoot, &machine, &[PODS]));
         }
-        let (machines, others): (Vec<_>, Vec<_>) =
+        let (mut machines, others): (Vec<_>, Vec<_>) =
             shoot.objects().into_iter().partition(|object| object["kind"] == "Machine");
+        for machine in &mut machines {
+            // It can be too long for a label, and nothing here asks for it.
+            machine["metadata"]["labels"]["node"] = "node".into();
+        }
         for object in others.iter().chain(more).chain(&machines) {
             objects::create(&seed.client, object).await.unwrap();
         }

@@ -211,7 +211,8 @@ pub fn server_of(shoot: &Shoot, machine: &str) -> Server {
 
 /// What holds of every journal: only our labels were ever sent, and never to a server of nobody.
 pub fn assert_harmless(journal: &[Call]) {
-    for call in journal {
+    // What the test itself did stands there too.
+    for call in journal.iter().filter(|call| call.by.is_none()) {
         match call.operation {
             Operation::PatchServer => {
                 let body = call.body.as_ref().unwrap();
