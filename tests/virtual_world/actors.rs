@@ -156,7 +156,7 @@ fn orphans(world: &World, known: &NamespaceFacts) -> Vec<ServerId> {
         None => true,
         // Its phase is neither empty nor CrashLoopBackOff, which is the worst case; one made again fails only after a while.
         Some(machine) => {
-            let young = world.born.get(&server.name).is_some_and(|born| now < *born + Duration::from_secs(20 * 60));
+            let young = world.born.get(&server.name).is_some_and(|born| now < *born + Duration::from_secs(45 * 60));
             let named =
                 machine.provider_id.ends_with(server.id.as_str()) && machine.provider_id.starts_with("stackit://");
             !named && !young
