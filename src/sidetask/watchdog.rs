@@ -66,17 +66,24 @@ impl<C: Cluster, O: Owners> Watchdog<C, O> {
         Ok(owner)
     }
 
-    /// Waits until the caches show that the shoot is not ours to act on any more, whatever is under way.
+    /// Waits until the caches show that the shoot is not ours to act on any more, whatever is under way. A hold that they show from the beginning
+    /// ends nothing: the pass that is under way is the one that says so in the status.
     pub(super) async fn lost(&self, cluster: &C, clock: &impl Clock) -> Because {
-        loop {
-            clock.sleep(LOOK_EVERY).await;
-            let lost = cluster.look(&self.namespace, |known| match known {
+        let look = || {
+            cluster.look(&self.namespace, |known| match known {
                 // What is stale proves nothing; each write asks for itself.
                 Known::Stale(_) => None,
-                Known::Fresh(facts) => may_act(facts).err(),
-            });
-            if let Some(because) = lost {
-                return because;
+                Known::Fresh(facts) => Some(may_act(facts)),
+            })
+        };
+        let is_hold = |because: &Because| matches!(because.reason, Reason::Paused | Reason::RollingBack);
+        let mut held = look().and_then(Result::err).is_some_and(|because| is_hold(&because));
+        loop {
+            clock.sleep(LOOK_EVERY).await;
+            match look() {
+                Some(Err(because)) if !(held && is_hold(&because)) => return because,
+                Some(Ok(_)) => held = false,
+                Some(Err(_)) | None => {}
             }
         }
     }

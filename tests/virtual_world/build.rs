@@ -22,6 +22,12 @@ fn id(kind: u32, number: u32) -> String {
     format!("{kind:08x}-0000-4000-8000-{number:012x}")
 }
 
+/// The server of that number, of a shoot that is made of `namespace`.
+pub fn server_id(number: u32, namespace: &str) -> ServerId {
+    let shoot = namespace.bytes().last().map_or(0, u32::from);
+    ServerId::parse(&id(number, shoot)).unwrap()
+}
+
 pub fn openstack_class() -> ClassDetails {
     ClassDetails::of(
         "OpenStack",

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mcm_migration_core::decide::NamespaceFacts;
 use mcm_migration_core::domain::{
     NetworkId, Nic, NicId, ProjectId, Region, Server, ServerId, ServerStatus, StackitProviderId, VolumeAttachment,
     VolumeId,
@@ -62,7 +63,25 @@ impl VirtualProject {
     /// As the real client does it: when the turn of a write has come.
     async fn ask(&self, operation: Operation, server: Option<ServerId>) -> Result<(), CloudError> {
         let Some(check) = &self.2 else { return Ok(()) };
-        check.ask().await.map_err(|_| CloudError::CalledOff(self.failure(operation, server)))
+        check.ask().await.map_err(|_| CloudError::CalledOff(self.failure(operation, server)))?;
+        lock(&self.0).sent("a write to the cloud");
+        Ok(())
+    }
+
+    /// A write reaches the servers: of whose shoot, and whether it may.
+    fn judge(&self, world: &mut World, what: &str, labels: bool) {
+        let owner = world.shoots.iter().find(|(_, objects)| objects.facts.project == Some(self.1));
+        let Some(namespace) = owner.map(|(namespace, _)| namespace.clone()) else { return };
+        // The answer on whose it is counts for a second; then come reads of the API server, and the call itself.
+        let in_flight = Duration::from_secs(5) + world.longest_call() * 3;
+        world.judge(&namespace, what, labels, in_flight);
+        if labels {
+            let then = world.as_of(&namespace, in_flight + world.lag);
+            let remains = world.shoots[&namespace].facts.openstack_remains().next();
+            if let (Some(why), Some(_)) = (remains, then.openstack_remains().next()) {
+                world.violations.push(format!("{what} while {why}"));
+            }
+        }
     }
 
     fn find(&self, world: &World, operation: Operation, server: ServerId) -> Result<Server, CloudError> {
@@ -105,12 +124,18 @@ impl Cloud for VirtualProject {
         self.ask(Operation::PatchServerLabels, Some(server)).await?;
         self.call(Operation::PatchServerLabels, Some(server), |world| {
             world.label_calls += 1;
+            self.judge(world, "a label was set", true);
             self.find(world, Operation::PatchServerLabels, server)?;
             // No label but on the server of a Machine whose persisted ID is this very one.
             let project = self.1;
             let id = StackitProviderId { project, server }.to_string();
-            let named = world.shoots.values().flat_map(|objects| objects.facts.machines.values());
-            if !named.into_iter().any(|machine| *machine.provider_id == *id) {
+            let names = |facts: &NamespaceFacts| facts.machines.values().any(|machine| *machine.provider_id == *id);
+            let in_flight = Duration::from_secs(4) + world.longest_call() * 2;
+            let namespaces: Vec<_> = world.shoots.keys().cloned().collect();
+            let named = namespaces
+                .iter()
+                .any(|namespace| names(&world.shoots[namespace].facts) || names(&world.as_of(namespace, in_flight)));
+            if !named {
                 world.violations.push(format!("server {server} was labelled and no Machine has the ID {id}"));
             }
             let server = world.servers.get_mut(&server).unwrap();
@@ -138,6 +163,7 @@ impl Cloud for VirtualProject {
     async fn allow(&self, _: &Region, network: NetworkId, nic: NicId, addresses: &[String]) -> Result<Nic, CloudError> {
         self.ask(Operation::PatchNic, None).await?;
         self.call(Operation::PatchNic, None, |world| {
+            self.judge(world, "an address was added", false);
             let server = ServerId::parse(nic.as_str()).unwrap();
             if let Some(server) = world.servers.get_mut(&server) {
                 server.labels.insert("test/allowed".into(), addresses.join(" ").into());

@@ -7,7 +7,7 @@ use mcm_migration_core::decide::{Known, NamespaceFacts, open_for_flip, open_for_
 use mcm_migration_core::domain::{GuardLabel, LegacyProviderId, Provider, Reason, StackitProviderId};
 use mcm_migration_core::plan::{ClassDetails, LeaseSighting, NodeSighting};
 use mcm_migration_webhook::sidetask::{
-    Cluster, ClusterError, Credentials, MachineNow, Notice, Snapshot, VersionOf, Write, Written,
+    Clock as _, Cluster, ClusterError, Credentials, MachineNow, Notice, Snapshot, VersionOf, Write, Written,
 };
 use rand::RngExt;
 use secrecy::SecretString;
@@ -45,7 +45,11 @@ impl VirtualCluster {
             let mut world = lock(&self.0);
             world.steps += 1;
             let chaos = world.chaos;
-            let pause = Duration::from_millis(world.rng.random_range(1..=if chaos > 0.0 { 400 } else { 5 }));
+            let pause = Duration::from_millis({
+                let longest = u64::try_from(world.longest_call().as_millis()).unwrap();
+                let shortest = if world.slow > 1 { longest / 4 } else { 1 };
+                world.rng.random_range(shortest..=longest)
+            });
             (pause, world.chance(chaos), world.chance(chaos))
         };
         tokio::time::sleep(pause).await;
@@ -65,10 +69,16 @@ impl Cluster for VirtualCluster {
     fn look<R>(&self, namespace: &str, look: impl FnOnce(Known<'_>) -> R) -> R {
         let facts = {
             let mut world = lock(&self.0);
+            let now = world.clock.now();
+            if world.stale_until.get(namespace).is_some_and(|until| now < *until) {
+                drop(world);
+                return look(Known::Stale("machines"));
+            }
+            // A cache is late, and never goes back.
             let lag = world.lag.mul_f64(world.rng.random::<f64>());
-            // A cache never goes back; the latest lag of the second decides, so two looks of one second agree.
-            let second = Duration::from_secs(1);
-            world.as_of(namespace, lag.min(second.max(world.lag)))
+            let shown = world.shown.get(namespace).copied().unwrap_or_default().max(now.saturating_sub(lag));
+            world.shown.insert(namespace.into(), shown);
+            world.as_of(namespace, now.saturating_sub(shown))
         };
         look(Known::Fresh(&facts))
     }
@@ -145,7 +155,17 @@ impl Cluster for VirtualCluster {
     }
 
     async fn write(&self, namespace: &str, write: Write<'_>) -> Result<Written, ClusterError> {
-        self.call("write", |world| apply(world, namespace, &write)).await
+        let (what, status) = (format!("{write:?}"), matches!(write, Write::Report(_)));
+        lock(&self.0).sent(&what);
+        let in_flight = Duration::from_secs(1) + lock(&self.0).longest_call() * 4;
+        self.call("write", |world| {
+            let applied = apply(world, namespace, &write);
+            if applied.is_ok() && !status {
+                world.judge(namespace, &what, false, in_flight);
+            }
+            applied
+        })
+        .await
     }
 
     async fn notify(&self, _: &str, _: Notice) {}
@@ -177,12 +197,18 @@ fn apply(world: &mut World, namespace: &str, write: &Write<'_>) -> Result<Writte
             }
             expect(world, namespace, &key, version)?;
             let before = facts(world);
-            let object = world.shoots.get_mut(namespace).unwrap().facts.machines.get_mut(*machine).unwrap();
+            let mut object = world.shoots[namespace].facts.machines[*machine].clone();
             match write {
                 Write::SettleId { provider_id, .. } => {
                     (object.provider_id, object.migrated) = ((*provider_id).into(), true);
                 }
-                Write::SettleNoServer { .. } => object.settled = true,
+                Write::SettleNoServer { .. } => {
+                    object.settled = true;
+                    if world.servers.values().any(|server| &*server.name == *machine) {
+                        let now = world.clock.now();
+                        world.violations.push(format!("{now:?}: {machine} has a server, and was said to have none"));
+                    }
+                }
                 Write::Touch { .. } => object.marked = true,
                 _ => object.marked = false,
             }
@@ -194,6 +220,7 @@ fn apply(world: &mut World, namespace: &str, write: &Write<'_>) -> Result<Writte
                 (object.provider_id, object.migrated, object.marked) = (id.to_string().into(), true, true);
             }
             let name = (*machine).to_owned();
+            world.shoots.get_mut(namespace).unwrap().facts.machines.insert((*machine).into(), object);
             world.bump(namespace, &key);
             return Ok(Written::Machine(machine_now(world, namespace, &name)));
         }

@@ -6,6 +6,8 @@ pub mod actors;
 pub mod build;
 pub mod cloud;
 pub mod cluster;
+pub mod mischief;
+pub mod truth;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -81,11 +83,28 @@ pub struct World {
     pub history: BTreeMap<Box<str>, Vec<(Moment, NamespaceFacts)>>,
     pub servers: BTreeMap<ServerId, Server>,
     pub nodes_ready: bool,
+    /// How many times longer than usual a call to the API server may take.
+    pub slow: u32,
+    /// Until when the caches of a shoot are known to be stale.
+    pub stale_until: BTreeMap<Box<str>, Moment>,
+    /// The moment that the caches of a shoot show: they never go back.
+    pub shown: BTreeMap<Box<str>, Moment>,
+    /// Machines that were made again, and when: for a while their phase keeps the orphan collector off.
+    pub born: BTreeMap<Box<str>, Moment>,
+    /// Since when somebody leads.
+    pub leads_since: Option<Moment>,
+    /// Since when it is true of a shoot that nothing may be written, and that nothing may be labelled.
+    pub forbidden: BTreeMap<Box<str>, truth::Forbidden>,
     pub violations: Vec<String>,
     pub label_calls: usize,
     pub lists: usize,
     pub steps: usize,
     version: u64,
+}
+
+thread_local! {
+    /// Violations that were found where the world was locked.
+    pub static LATER: std::cell::RefCell<Vec<String>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
 pub type Shared = Arc<Mutex<World>>;
@@ -105,6 +124,12 @@ impl World {
             history: BTreeMap::new(),
             servers: BTreeMap::new(),
             nodes_ready: true,
+            slow: 1,
+            stale_until: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            born: BTreeMap::new(),
+            leads_since: None,
+            forbidden: BTreeMap::new(),
             violations: Vec::new(),
             label_calls: 0,
             lists: 0,
@@ -127,6 +152,7 @@ impl World {
             objects.facts.classes.insert(name.clone(), details.provider);
         }
         let facts = objects.facts.clone();
+        self.forbidden.entry(namespace.into()).or_default().observe(&facts, now);
         let history = self.history.entry(namespace.into()).or_default();
         history.push((now, facts));
         // One older than every lag is enough.

@@ -101,11 +101,14 @@ pub enum Action {
 }
 
 impl Action {
+    /// The step of [`Self::List`], whose subject is a region.
+    pub const LIST: &str = "list";
+
     /// The step's name in logs and metrics.
     #[must_use]
     pub fn step(&self) -> &'static str {
         match self {
-            Self::List { .. } => "list",
+            Self::List { .. } => Self::LIST,
             Self::Address { .. } => "address",
             Self::SettleId { .. } | Self::SettleNoServer { .. } => "settle",
             Self::Retire { .. } => "retire",

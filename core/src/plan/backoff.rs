@@ -46,9 +46,9 @@ impl Backoff {
         self.failed.remove(&(action.step(), action.subject().into()));
     }
 
-    /// Forgets the failures of everything that is not in the namespace any more.
-    pub fn retain(&mut self, mut there: impl FnMut(&str) -> bool) {
-        self.failed.retain(|(_, subject), _| there(subject));
+    /// Forgets the failures of everything that is not in the namespace any more; asked with each step and its subject.
+    pub fn retain(&mut self, mut there: impl FnMut(&str, &str) -> bool) {
+        self.failed.retain(|(step, subject), _| there(step, subject));
     }
 }
 

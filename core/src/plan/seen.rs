@@ -1,9 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::decide::NamespaceFacts;
 use crate::domain::{McmContainers, ProviderId};
 
 use super::Moment;
+
+/// How long a pod that is gone is remembered: pods that are evicted again and again would be ever more.
+const GONE_FOR: Duration = Duration::from_secs(3600);
 
 /// The Lease `machine-controller` of a shoot, as one read shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -176,12 +180,14 @@ impl Seen {
             seen.containers = pod.containers;
             seen.node.clone_from(&pod.node);
         }
-        self.forget_old_pods();
+        self.forget_old_pods(now);
     }
 
-    /// A pod that was gone before any ID that is there now was seen proves nothing and hinders nothing.
-    fn forget_old_pods(&mut self) {
+    /// A pod that was gone before any ID that is there now was seen proves nothing and hinders nothing; nor does one that is gone for so long that
+    /// no cache shows it again.
+    fn forget_old_pods(&mut self, now: Moment) {
         let oldest = self.ids.values().map(|(_, since)| *since).min();
-        self.pods.retain(|_, pod| pod.gone.is_none_or(|gone| oldest.is_some_and(|oldest| gone >= oldest)));
+        let counts = |gone: Moment| oldest.is_some_and(|oldest| gone >= oldest) && now.saturating_sub(gone) < GONE_FOR;
+        self.pods.retain(|_, pod| pod.gone.is_none_or(counts));
     }
 }

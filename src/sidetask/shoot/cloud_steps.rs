@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use mcm_migration_core::decide::Because;
-use mcm_migration_core::domain::{NetworkId, Reason, Region, ServerId, StackitProviderId};
-use mcm_migration_core::plan::Settings;
+use mcm_migration_core::domain::{NetworkId, ProjectId, Reason, Region, ServerId, StackitProviderId};
+use mcm_migration_core::plan::{CloudView, Settings};
 
 use super::Shoot;
 use super::cloud_check::Reliance;
@@ -164,7 +164,11 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
     }
 
     /// What an earlier pass could not reach is asked for again, and a project whose labels are refused rests.
-    pub(super) fn forget_troubles(&mut self) {
+    /// Nothing that was learnt of another project counts for the one that the Secret names now.
+    pub(super) fn forget_troubles(&mut self, project: Option<ProjectId>) {
+        if self.session.as_ref().is_some_and(|session| Some(session.id) != project) {
+            (self.session, self.cloud) = (None, CloudView::default());
+        }
         self.cloud.troubles.clear();
         let refused = self.session.as_ref().and_then(|session| session.project.refused(self.context.clock.now()));
         self.cloud.stopped = refused;

@@ -20,6 +20,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             return Ok(Came::Void);
         }
         for step in guard_steps(&pass.snapshot.facts) {
+            self.may(Need::Act).await?;
             let message = "The guard has to be closed and proved before anything is rewritten.";
             let disarmed = [Say::armed(false, Reason::NotArmed, message)];
             let write = match step {
@@ -27,7 +28,12 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                 GuardStep::Disarm => Write::Say { version: None, say: &disarmed },
                 GuardStep::CloseGuard => Write::CloseGuard { version: &version },
             };
-            match self.write_or_void(write).await? {
+            // What cannot be made for want of its kind stays so: that has to be said, not tried over and over.
+            let written = match write {
+                Write::MakeMigration => self.make_migration().await?,
+                write => self.write_or_void(write).await?,
+            };
+            match written {
                 None => return Ok(Came::Void),
                 Some(Written::Took(false)) => {
                     let why = "the API server took the write and left the label out; somebody's webhook removes it";

@@ -45,11 +45,11 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
     }
 
     pub(super) async fn touch(&mut self, name: &str) -> Result<Came, Because> {
-        self.may(Need::Act).await?;
         let Some(machine) = self.machine(name).await? else { return Ok(Came::Void) };
         if !machine.facts.is_legacy() {
             return Ok(Came::Void);
         }
+        self.may(Need::Act).await?;
         match self.write_or_void(Write::Touch { machine: name, version: &machine.version }).await? {
             Some(Written::Machine(after)) if after.facts.is_legacy() => Err(Because::of(Reason::RewriteMissed)),
             Some(_) => Ok(Came::Done),
@@ -58,11 +58,11 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
     }
 
     pub(super) async fn clear(&mut self, name: &str) -> Result<Came, Because> {
-        self.may(Need::Own).await?;
         let Some(machine) = self.machine(name).await? else { return Ok(Came::Void) };
         if machine.facts.is_legacy() || machine.facts.provider_id.is_empty() || !machine.facts.marked {
             return Ok(Came::Void);
         }
+        self.may(Need::Own).await?;
         let written = self.write_or_void(Write::Clear { machine: name, version: &machine.version }).await?;
         Ok(if written.is_some() { Came::Done } else { Came::Void })
     }

@@ -46,6 +46,8 @@ pub(super) struct Shoot<C: Cluster, P: Clouds, K, F, O> {
     told: BTreeMap<(Kind, Box<str>, Reason), Moment>,
     standing: Standing,
     lease_read: Option<Moment>,
+    /// When the caches were last shown to what is remembered, or found stale.
+    observed: Option<Moment>,
     /// Whether the last plan waited for what the Lease proves.
     wants_evidence: bool,
     fingerprint: Option<u64>,
@@ -76,6 +78,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             told: BTreeMap::new(),
             standing: Standing::default(),
             lease_read: None,
+            observed: None,
             wants_evidence: false,
             fingerprint: None,
             next: Moment::ZERO,
@@ -93,12 +96,16 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
     async fn look_and_pass(&mut self) {
         // The Nodes first: a standby counts as healthy only from where its Node was watched.
         if self.context.nodes().is_none() {
+            if self.observed.is_some() {
+                self.observe();
+            }
             return;
         }
         match self.look() {
-            Look::Blind => self.seen.lose_sight(),
+            Look::Blind => {}
             Look::NoConcern => {
                 self.session = None;
+                self.cloud = CloudView::default();
                 self.stands(Standing::default());
             }
             Look::Concern { fingerprint, quarantined } => {
@@ -141,10 +148,14 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
     /// Shows the caches to what is remembered.
     fn look(&mut self) -> Look {
         let now = self.context.clock.now();
+        self.observed = Some(now);
         // Labels of a finished shoot that somebody took off ask for evidence as well.
         let (seen, wants_evidence) = (&mut self.seen, self.wants_evidence);
         self.context.cluster.look(&self.namespace, |known| match known {
-            Known::Stale(_) => Look::Blind,
+            Known::Stale(_) => {
+                seen.lose_sight();
+                Look::Blind
+            }
             Known::Fresh(facts) => {
                 seen.observe(facts, ownership(facts) == Ok(Ownership::RestoringHere), now);
                 if !is_concern(facts) {
@@ -160,6 +171,14 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                 }
             }
         })
+    }
+
+    /// Goes on looking while a pass takes its time: what comes and goes meanwhile would be missed.
+    fn observe(&mut self) {
+        let now = self.context.clock.now();
+        if self.observed.is_none_or(|observed| now.saturating_sub(observed) >= LOOK_EVERY) {
+            self.look();
+        }
     }
 
     async fn read_lease(&mut self) {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcm_migration_core::decide::{Because, Known, MachineFacts};
-use mcm_migration_core::domain::{Reason, Region};
+use mcm_migration_core::decide::{Because, Known, MachineFacts, NamespaceFacts};
+use mcm_migration_core::domain::{Provider, Reason};
 use mcm_migration_core::plan::{self, Action, Moment, Plan, Proof, report};
 
 use tokio::sync::OwnedSemaphorePermit;
@@ -38,14 +38,15 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         let snapshot = self.read_snapshot().await?;
         self.seen.observe_machines(snapshot.facts.machines.keys().map(|name| &**name));
         let facts = &snapshot.facts;
-        self.backoff.retain(|subject| {
+        self.backoff.retain(|step, subject| {
             facts.machines.contains_key(subject)
                 || facts.classes.contains_key(subject)
                 || facts.workers.contains_key(subject)
                 || subject.is_empty()
-                || Region::parse(subject).is_ok()
+                // A region: nearly every name of a Machine could be one.
+                || step == Action::LIST
         });
-        self.forget_troubles();
+        self.forget_troubles(snapshot.facts.project);
         let now = self.context.clock.now();
         let mut pass =
             Pass { snapshot, proof: Proof::Unasked, just_closed: false, place: None, turned: false, shown: now };
@@ -59,6 +60,8 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                 self.show(&mut pass, &plan).await;
             }
         }
+        // Others need not wait for what is only told.
+        pass.place = None;
         plan = self.report(&mut pass, plan).await?;
         let of_quarantine = [Reason::Quarantined, Reason::NoLeaseEvidence, Reason::McmUnproven];
         self.wants_evidence = plan.waits.iter().any(|wait| of_quarantine.contains(&wait.because.reason));
@@ -91,6 +94,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             if !self.context.fence.holds() {
                 return Err(lost_leadership());
             }
+            self.observe();
             if is_slow(action) {
                 if self.something_more_urgent(pass) {
                     return Ok(false);
@@ -126,7 +130,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
     }
 
     /// Waits until it is this shoot's turn to label, or something cannot wait. Says whether another plan is to be made.
-    async fn await_place(&self, pass: &mut Pass) -> Result<bool, Because> {
+    async fn await_place(&mut self, pass: &mut Pass) -> Result<bool, Because> {
         let place = Arc::clone(&self.context.labelling).acquire_owned();
         tokio::pin!(place);
         loop {
@@ -141,20 +145,29 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             if !self.context.fence.holds() {
                 return Err(lost_leadership());
             }
+            self.observe();
             if self.something_more_urgent(pass) {
                 return Ok(false);
             }
         }
     }
 
-    /// Whether Machines have turned up meanwhile that cannot wait until every label is set.
+    /// Whether something has turned up meanwhile that cannot wait until every label is set. A Machine without an ID whose class is `stackit` is
+    /// just being made: with one of them after the other, a shoot would never get its turn.
     fn something_more_urgent(&self, pass: &Pass) -> bool {
-        let urgent = |machines: &std::collections::BTreeMap<Box<str>, MachineFacts>| {
-            machines.values().filter(|machine| machine.is_legacy() || machine.provider_id.is_empty()).count()
+        let unsettled = |facts: &NamespaceFacts, machine: &MachineFacts| {
+            machine.is_unsettled() && facts.classes.get(&machine.class) != Some(&Provider::Stackit)
         };
-        let before = urgent(&pass.snapshot.facts.machines);
+        let urgent = |facts: &NamespaceFacts| {
+            facts.machines.values().filter(|machine| machine.is_legacy() || unsettled(facts, machine)).count()
+        };
+        let before = &pass.snapshot.facts;
         self.context.cluster.look(&self.namespace, |known| match known {
-            Known::Fresh(facts) => urgent(&facts.machines) > before,
+            Known::Fresh(facts) => {
+                let openstack_is_back =
+                    || before.openstack_remains().next().is_none() && facts.openstack_remains().next().is_some();
+                urgent(facts) > urgent(before) || openstack_is_back()
+            }
             Known::Stale(_) => false,
         })
     }

@@ -114,6 +114,18 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         }
     }
 
+    /// Makes the MachineMigration; none when somebody made it in between.
+    pub(super) async fn make_migration(&self) -> Result<Option<Written>, Because> {
+        if !self.context.fence.holds() {
+            return Err(lost_leadership());
+        }
+        match self.context.cluster.write(&self.namespace, Write::MakeMigration).await {
+            Ok(written) => Ok(Some(written)),
+            Err(ClusterError::Conflict(_)) => Ok(None),
+            Err(error) => Err(Because::about(Reason::WriteFailed, error.to_string())),
+        }
+    }
+
     /// Reads everything again and sees whether the same action would be planned: for steps that rely on more than one object.
     pub(super) async fn is_still_planned(&mut self, pass: &mut Pass, action: &Action) -> Result<bool, Because> {
         pass.snapshot = self.read_snapshot().await?;

@@ -1,0 +1,296 @@
+//! Everything that may change while the side task is at work, one thing after the other for each shoot, until the world is left in peace.
+
+use std::time::Duration;
+
+use mcm_migration_core::decide::MachineFacts;
+use mcm_migration_core::domain::{GuardLabel, Provider, ServerStatus};
+use mcm_migration_webhook::sidetask::Clock as _;
+use rand::RngExt;
+
+use super::build::{self, OPENSTACK, STACKIT, pod};
+use super::{Objects, Shared, World, lock};
+
+/// For how long the world is not left in peace.
+pub const UNTIL: Duration = Duration::from_secs(4 * 3600);
+
+async fn pause(world: &Shared, seconds: std::ops::Range<u64>) {
+    let seconds = lock(world).rng.random_range(seconds);
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+/// Changes the shoot, and says that `object` is another now.
+fn change(world: &Shared, namespace: &str, object: &str, change: impl FnOnce(&mut Objects)) {
+    let mut world = lock(world);
+    change(world.shoots.get_mut(namespace).unwrap());
+    world.bump(namespace, object);
+}
+
+/// Nodes go and come back; so do the times in which the API server is slow.
+pub async fn seed(world: Shared) {
+    while lock(&world).clock.now() < UNTIL {
+        pause(&world, 300..2400).await;
+        let nodes = lock(&world).chance(0.5);
+        if nodes {
+            lock(&world).nodes_ready = false;
+        } else {
+            lock(&world).slow = 10;
+        }
+        pause(&world, if nodes { 5..300 } else { 5..2400 }).await;
+        let mut world = lock(&world);
+        (world.nodes_ready, world.slow) = (true, 1);
+    }
+}
+
+/// One shoot.
+pub async fn shoot(world: Shared, namespace: Box<str>) {
+    let mut number = 0;
+    while lock(&world).clock.now() < UNTIL {
+        pause(&world, 20..900).await;
+        number += 1;
+        let kind = lock(&world).rng.random_range(0..9);
+        match kind {
+            0 => hold(&world, &namespace).await,
+            1 => leave(&world, &namespace).await,
+            2 => other_seed(&world, &namespace).await,
+            3 => openstack(&world, &namespace, number).await,
+            4 => take_labels_off(&world, &namespace),
+            5 => replace_pods(&world, &namespace, number),
+            6 => lose_a_server(&world, &namespace).await,
+            7 => {
+                let mut world = lock(&world);
+                let stale = world.clock.now() + Duration::from_secs(world.rng.random_range(5..600));
+                world.stale_until.insert(namespace.clone(), stale);
+            }
+            _ => delete_a_machine(&world, &namespace),
+        }
+    }
+    if lock(&world).chance(0.2) {
+        delete(&world, &namespace).await;
+    }
+}
+
+/// An operator says stop, sometimes again and again, and sometimes for long.
+async fn hold(world: &Shared, namespace: &str) {
+    let times = lock(world).rng.random_range(1..4);
+    for _ in 0..times {
+        if lock(world).shoots[namespace].facts.migration.is_none() {
+            return;
+        }
+        let set = |objects: &mut Objects, paused| objects.facts.migration.as_mut().unwrap().paused = paused;
+        change(world, namespace, "migration", |objects| set(objects, true));
+        let long = lock(world).chance(0.5);
+        pause(world, if long { 400..900 } else { 1..40 }).await;
+        {
+            let world = lock(world);
+            let (at, shown) = (world.clock.now(), world.shoots[namespace].conditions.get("Paused"));
+            let blind = world.stale_until.values().any(|until| *until + Duration::from_secs(300) > at);
+            if long
+                && world.leads_since.is_some_and(|since| at > since + Duration::from_secs(400))
+                && !blind
+                && shown != Some(&true)
+            {
+                let said = format!("{at:?}: {namespace} has been paused for minutes, and its status does not say so");
+                drop(world);
+                violation(said);
+            }
+        }
+        change(world, namespace, "migration", |objects| set(objects, false));
+        pause(world, 1..40).await;
+    }
+}
+
+fn violation(said: String) {
+    super::LATER.with_borrow_mut(|later| later.push(said));
+}
+
+/// A control plane migration that goes away and comes back: Machines are made again with the IDs of a dump that may be old, without status.
+async fn leave(world: &Shared, namespace: &str) {
+    if !is_switched(&lock(world), namespace) {
+        return;
+    }
+    let dump: std::collections::BTreeMap<Box<str>, MachineFacts> = lock(world).shoots[namespace]
+        .facts
+        .machines
+        .iter()
+        .filter(|(_, m)| !m.terminating)
+        .map(|(n, m)| (n.clone(), m.clone()))
+        .collect();
+    change(world, namespace, "worker/w", |objects| {
+        objects.facts.workers.get_mut("w").unwrap().operation = "migrate".into();
+    });
+    pause(world, 1..60).await;
+    change(world, namespace, "pods", |objects| objects.facts.mcm_pods.clear());
+    pause(world, 1..60).await;
+    let old = lock(world).chance(0.5);
+    let gone: Vec<_> = {
+        let mut world = lock(world);
+        let objects = world.shoots.get_mut(namespace).unwrap();
+        let gone: Vec<Box<str>> = objects.facts.machines.keys().cloned().collect();
+        objects.facts.machines.clear();
+        objects.facts.migration = None;
+        objects.conditions.clear();
+        objects.facts.namespace.as_mut().unwrap().guard = None;
+        for name in &gone {
+            world.bump(namespace, &format!("machine/{name}"));
+        }
+        world.bump(namespace, "migration");
+        world.bump(namespace, "namespace");
+        gone
+    };
+    drop(gone);
+    pause(world, 1..120).await;
+    change(world, namespace, "worker/w", |objects| {
+        let worker = objects.facts.workers.get_mut("w").unwrap();
+        (worker.operation, worker.marked) = ("restore".into(), false);
+    });
+    pause(world, 1..30).await;
+    for (name, mut machine) in dump {
+        {
+            let mut world = lock(world);
+            if old && machine.provider_id.starts_with("stackit://") && machine.migrated {
+                let server = machine.provider_id.rsplit('/').next().unwrap().to_owned();
+                // The worst dump: from before the rewrite.
+                machine.provider_id = format!("openstack:///RegionOne/{server}").into();
+            }
+            let now = world.clock.now();
+            world.born.insert(name.clone(), now);
+            world.shoots.get_mut(namespace).unwrap().facts.machines.insert(name.clone(), machine);
+            world.bump(namespace, &format!("machine/{name}"));
+        }
+        pause(world, 0..3).await;
+    }
+    pause(world, 1..60).await;
+    change(world, namespace, "worker/w", |objects| {
+        let worker = objects.facts.workers.get_mut("w").unwrap();
+        worker.operation = "".into();
+        (worker.last_operation.type_, worker.last_operation.state) = ("Restore".into(), "Processing".into());
+    });
+    let number = lock(world).rng.random_range(1000..9999);
+    change(world, namespace, "pods", |objects| pod(objects, &format!("mcm-restored-{number}"), STACKIT));
+    pause(world, 1..300).await;
+    change(world, namespace, "worker/w", |objects| {
+        objects.facts.workers.get_mut("w").unwrap().last_operation.state = "Succeeded".into();
+    });
+}
+
+/// The Cluster says that the shoot is another seed's.
+async fn other_seed(world: &Shared, namespace: &str) {
+    let set = |objects: &mut Objects, seed: &str| objects.facts.cluster.as_mut().unwrap().shoot_spec_seed = seed.into();
+    change(world, namespace, "cluster", |objects| set(objects, "another"));
+    pause(world, 1..300).await;
+    change(world, namespace, "cluster", |objects| set(objects, "seed"));
+}
+
+/// The OpenStack provider comes back, makes a server where it still can, and goes.
+async fn openstack(world: &Shared, namespace: &str, number: u32) {
+    let facts = lock(world).shoots[namespace].facts.clone();
+    if facts.mcm_deployment != Some(STACKIT) || facts.mcm_pods.is_empty() {
+        return;
+    }
+    change(world, namespace, "deployment", |objects| objects.facts.mcm_deployment = Some(OPENSTACK));
+    pause(world, 1..20).await;
+    let name = format!("mcm-openstack-{number}");
+    change(world, namespace, "pods", |objects| pod(objects, &name, OPENSTACK));
+    pause(world, 1..60).await;
+    let class = lock(world).shoots[namespace].facts.openstack_class().map(Box::from);
+    if let Some(class) = class {
+        let machine: Box<str> = format!("{namespace}-m9{number}").into();
+        {
+            let mut world = lock(world);
+            let id = build::server_id(0x900 + number, namespace);
+            world.servers.insert(id, super::cloud::server(id, &machine, ServerStatus::Creating));
+            let facts = MachineFacts { class, ..MachineFacts::default() };
+            world.shoots.get_mut(namespace).unwrap().facts.machines.insert(machine.clone(), facts);
+            world.bump(namespace, &format!("machine/{machine}"));
+        }
+        pause(world, 0..2).await;
+    }
+    change(world, namespace, "pods", |objects| drop(objects.facts.mcm_pods.remove(&*name)));
+    change(world, namespace, "deployment", |objects| objects.facts.mcm_deployment = Some(STACKIT));
+}
+
+/// Somebody takes labels off.
+fn take_labels_off(world: &Shared, namespace: &str) {
+    let mut world = lock(world);
+    let names: Vec<_> = world.shoots[namespace].facts.machines.keys().cloned().collect();
+    for server in world.servers.values_mut().filter(|server| names.contains(&server.name)) {
+        server.labels.retain(|key, _| !key.starts_with("kubernetes.io/"));
+    }
+}
+
+/// Other pods of the machine-controller-manager, one or two of them, or another Lease holder.
+fn replace_pods(world: &Shared, namespace: &str, number: u32) {
+    let mut world = lock(world);
+    let facts = &world.shoots[namespace].facts;
+    if facts.mcm_deployment != Some(STACKIT) || facts.mcm_pods.is_empty() || facts.openstack_mcm_pod().is_some() {
+        return;
+    }
+    let (all, standby) = (world.chance(0.5), world.chance(0.5));
+    let objects = world.shoots.get_mut(namespace).unwrap();
+    let first = objects.facts.mcm_pods.keys().next().cloned().unwrap();
+    objects.facts.mcm_pods.remove(&first);
+    if all || objects.facts.mcm_pods.is_empty() {
+        objects.facts.mcm_pods.clear();
+        pod(objects, &format!("mcm-stackit-{number}0"), STACKIT);
+    }
+    if standby {
+        pod(objects, &format!("mcm-stackit-{number}1"), STACKIT);
+    }
+    world.bump(namespace, "pods");
+}
+
+/// A server goes by itself; its Machine is replaced a while later.
+async fn lose_a_server(world: &Shared, namespace: &str) {
+    let machine = {
+        let mut world = lock(world);
+        let machines = &world.shoots[namespace].facts.machines;
+        let with = machines.iter().find(|(_, machine)| !machine.provider_id.is_empty() && !machine.terminating);
+        let Some((name, machine)) = with.map(|(name, machine)| (name.clone(), machine.clone())) else { return };
+        let id = machine.provider_id.rsplit('/').next().unwrap().to_owned();
+        world.servers.retain(|server, _| server.as_str() != id);
+        name
+    };
+    pause(world, 1..900).await;
+    terminate(world, namespace, &machine);
+}
+
+fn delete_a_machine(world: &Shared, namespace: &str) {
+    let machine = {
+        let mut world = lock(world);
+        let count = world.shoots[namespace].facts.machines.len();
+        if count == 0 {
+            return;
+        }
+        let which = world.rng.random_range(0..count);
+        world.shoots[namespace].facts.machines.keys().nth(which).cloned().unwrap()
+    };
+    terminate(world, namespace, &machine);
+}
+
+fn terminate(world: &Shared, namespace: &str, machine: &str) {
+    if lock(world).shoots[namespace].facts.machines.contains_key(machine) {
+        change(world, namespace, &format!("machine/{machine}"), |objects| {
+            objects.facts.machines.get_mut(machine).unwrap().terminating = true;
+        });
+    }
+}
+
+/// The shoot is deleted.
+async fn delete(world: &Shared, namespace: &str) {
+    change(world, namespace, "worker/w", |objects| objects.facts.workers.get_mut("w").unwrap().terminating = true);
+    pause(world, 1..60).await;
+    let machines: Vec<_> = lock(world).shoots[namespace].facts.machines.keys().cloned().collect();
+    for machine in machines {
+        terminate(world, namespace, &machine);
+    }
+}
+
+fn is_switched(world: &World, namespace: &str) -> bool {
+    let facts = &world.shoots[namespace].facts;
+    let settled = facts.machines.values().all(|machine| !machine.is_unsettled());
+    facts.mcm_deployment == Some(STACKIT)
+        && facts.classes.values().all(|provider| *provider == Provider::Stackit)
+        && facts.openstack_mcm_pod().is_none()
+        && settled
+        && facts.guard() != Some(GuardLabel::RollingBack)
+}
