@@ -41,6 +41,9 @@ pub(super) struct Context<C, P, K, F, O> {
     pub(super) nodes: watch::Receiver<Nodes>,
     pub(super) projects: Projects,
     pub(super) labelling: Arc<Semaphore>,
+    /// Places for steps that speak to the API server: with hundreds of shoots at once every call would take seconds there, the renewal of the
+    /// Lease too.
+    pub(super) steps: Semaphore,
 }
 
 impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Context<C, P, K, F, O> {

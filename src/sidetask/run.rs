@@ -15,6 +15,8 @@ use super::{Clock, Clouds, Cluster, Fence, Owners, SideTaskMetrics};
 
 /// How often the Nodes are listed: within the gap that still counts as having watched them.
 const NODES_EVERY: Duration = Duration::from_secs(3);
+/// How many steps speak to the API server at the same time. What waits for its turn is next within seconds.
+const STEPS_AT_ONCE: usize = 16;
 /// How often it is looked for new shoots.
 const SHOOTS_EVERY: Duration = Duration::from_secs(1);
 
@@ -51,6 +53,7 @@ impl<C: Cluster, P: Clouds, K: Clock, O: Owners> SideTask<C, P, K, O> {
             metrics: self.metrics.clone(),
             nodes,
             projects: Projects::default(),
+            steps: Semaphore::new(STEPS_AT_ONCE),
             labelling: Arc::new(Semaphore::new(self.config.labelling_at_once.max(1))),
         });
         let follow_nodes = follow_nodes(Arc::clone(&self.cluster), self.clock.clone(), sender);

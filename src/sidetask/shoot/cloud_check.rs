@@ -65,6 +65,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             let (reliance, slot) = (Arc::clone(&reliance), slot.clone());
             async move {
                 let asked = async {
+                    let _place = context.steps.acquire().await;
                     watchdog.check(&*context.cluster, &context.clock, reliance.need).await?;
                     let read = context.cluster.machine(&namespace, &reliance.machine).await;
                     let machine = read.map_err(|error| Because::about(Reason::ReadFailed, error.to_string()))?;

@@ -1,5 +1,7 @@
 //! Carries one action out, and says what came of it.
 
+use std::sync::Arc;
+
 use mcm_migration_core::decide::Because;
 use mcm_migration_core::domain::Reason;
 use mcm_migration_core::plan::{Action, Proof};
@@ -34,6 +36,9 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             self.say(action, "dry-run", None);
             return Came::Void;
         }
+        let context = Arc::clone(&self.context);
+        // Taken before anything is asked that the step relies on. Steps in the cloud have queues of their own.
+        let _place = if speaks_to_the_cloud(action) { None } else { context.steps.acquire().await.ok() };
         let came = match action {
             Action::List { region } => self.list(region).await,
             Action::Address { machine, region, server, network, addresses } => {
@@ -151,6 +156,13 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         };
         Ok(Came::Learnt)
     }
+}
+
+fn speaks_to_the_cloud(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::List { .. } | Action::Address { .. } | Action::Label { .. } | Action::CareForBootVolume { .. }
+    )
 }
 
 pub(super) fn lost_leadership() -> Because {
