@@ -1,5 +1,6 @@
 //! The way to the API server is cut, hangs, is slow or delivers no events, after each step: the shoots complete all the same.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "it says how many faults fired")]
 
 mod side_task_faults;
 mod side_task_support;

@@ -1,5 +1,6 @@
 //! The leader is killed at many points, right after each step and at random moments: whoever comes next finishes the work.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "the seed is needed to repeat a run, and a long test says how far it is")]
 
 mod side_task_faults;
 mod side_task_support;
@@ -12,10 +13,10 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rig::Product;
+use side_task_faults::await_complete;
 use side_task_faults::gardener::switch_class;
 use side_task_faults::proof::Persisted;
 use side_task_faults::steps::{STEPS, done, last_step, work_for};
-use side_task_faults::{Stage, await_complete};
 use side_task_support::{LONG, Seed, assert_harmless};
 use simulator::Operation;
 
@@ -116,15 +117,12 @@ async fn a_leader_killed_at_any_point_leaves_nothing_undone() {
         }
         stages.push(stage);
         let at = pair.leader().await;
-        let (at, hit) = match point {
-            Some(step) => match pair.finishes(step).await {
-                Some(by) => (by, Some((*step).to_owned())),
-                None => panic!("nobody finished the step {step} in kill {number}"),
-            },
-            None => {
-                tokio::time::sleep(moment).await;
-                (at, last_step(&pair.replicas[at]))
-            }
+        let (at, hit) = if let Some(step) = point {
+            let by = pair.finishes(step).await;
+            (by.unwrap_or_else(|| panic!("nobody finished {step} in kill {number}")), Some((*step).to_owned()))
+        } else {
+            tokio::time::sleep(moment).await;
+            (at, last_step(&pair.replicas[at]))
         };
         pair.replace(at);
         eprintln!("{:>4}s: killed after {}", start.elapsed().as_secs(), hit.as_deref().unwrap_or("nothing"));

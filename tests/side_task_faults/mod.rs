@@ -1,9 +1,12 @@
 //! What the tests of faults share: shoots with all that a step may need, and what holds at the end of each.
 #![allow(dead_code, unreachable_pub, reason = "shared by the test files that name this folder; none uses all of it")]
+#![allow(clippy::print_stderr, reason = "a long test says how far it is")]
 
 pub mod gardener;
+pub mod pairs;
 pub mod proof;
 pub mod steps;
+pub mod troubles;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
