@@ -1,5 +1,6 @@
 //! Whatever goes wrong in the cloud, at whichever step: the shoot completes, and nothing is labelled that must not be.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "it says how many faults fired")]
 #![allow(clippy::print_stdout, reason = "the figures are printed")]
 
 mod side_task_faults;
@@ -10,153 +11,14 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt as _};
 use side_task_faults::gardener::{drop_machine, switch_class};
+use side_task_faults::pairs::{End, Step, cannot, end, reasons, times};
 use side_task_faults::proof::{Persisted, calls_of};
 use side_task_faults::{PODS, Stage, await_complete, await_waiting, failures, leader};
 use side_task_support::{Seed, assert_harmless};
-use simulator::{Call, Fault, FaultPlan, Operation};
+use simulator::{Call, Fault, FaultPlan};
 
 /// All shoots run at the same time on whatever the machine has to give.
 const WITHIN: Duration = Duration::from_secs(200);
-
-/// The steps that call the cloud.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Token,
-    List,
-    CanaryPatch,
-    CanaryGet,
-    CanarySelector,
-    Label,
-    ListNics,
-    PatchNic,
-    BootVolume,
-    ListAttachments,
-    PatchAttachment,
-}
-
-impl Step {
-    const ALL: [Self; 11] = [
-        Self::Token,
-        Self::List,
-        Self::CanaryPatch,
-        Self::CanaryGet,
-        Self::CanarySelector,
-        Self::Label,
-        Self::ListNics,
-        Self::PatchNic,
-        Self::BootVolume,
-        Self::ListAttachments,
-        Self::PatchAttachment,
-    ];
-
-    fn operation(self) -> Operation {
-        match self {
-            Self::Token => Operation::Token,
-            Self::List => Operation::ListServers,
-            Self::CanaryPatch | Self::Label => Operation::PatchServer,
-            Self::CanaryGet | Self::BootVolume => Operation::GetServer,
-            Self::CanarySelector => Operation::ListServersBySelector,
-            Self::ListNics => Operation::ListServerNics,
-            Self::PatchNic => Operation::PatchNic,
-            Self::ListAttachments => Operation::ListAttachments,
-            Self::PatchAttachment => Operation::PatchAttachment,
-        }
-    }
-
-    /// How many calls of its operation come before it in a project where all goes well.
-    fn after(self) -> usize {
-        usize::from(matches!(self, Self::Label | Self::BootVolume))
-    }
-
-    /// Whether it belongs to *settle*, before the class is switched.
-    fn settles(self) -> bool {
-        matches!(self, Self::ListNics | Self::PatchNic)
-    }
-}
-
-/// Why a pair cannot fire.
-fn cannot(fault: Fault, step: Step) -> Option<&'static str> {
-    let operation = step.operation();
-    match fault {
-        Fault::ListCutShort if !operation.is_list() => Some("its answer is no list"),
-        Fault::DelayedVisibility
-            if !matches!(step, Step::List | Step::CanarySelector | Step::CanaryPatch | Step::Label) =>
-        {
-            Some("it is neither a list of servers nor a write that one would show")
-        }
-        Fault::ForeignLabelWriter if matches!(step, Step::Token | Step::ListNics) => {
-            Some("it names no object with labels")
-        }
-        Fault::ForeignLabelWriter if matches!(step, Step::ListAttachments | Step::PatchAttachment) => {
-            Some("an attachment has no labels")
-        }
-        Fault::ServerDeleted if step == Step::Token => Some("it names no server"),
-        Fault::ServerDeleted if step == Step::PatchNic => Some("it names a network interface and no server"),
-        _ => None,
-    }
-}
-
-/// How a shoot ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// Complete, by itself.
-    Complete,
-    /// A Machine waits for `server-gone`; complete once it is gone as well.
-    Gone,
-    /// The Machine without an ID is let go; complete.
-    NoServer,
-}
-
-fn end(fault: Fault, step: Step) -> End {
-    match fault {
-        Fault::ServerDeleted if step.settles() => End::NoServer,
-        Fault::ServerDeleted => End::Gone,
-        _ => End::Complete,
-    }
-}
-
-/// What a step that meets the fault may say of it. Empty: the client overcomes it, and no step fails.
-fn reasons(fault: Fault, step: Step) -> &'static [&'static str] {
-    match fault {
-        Fault::UnauthorizedJson | Fault::UnauthorizedText | Fault::Forbidden if step == Step::Token => {
-            &["credentials-invalid"]
-        }
-        Fault::NotFoundJson | Fault::NotFoundHtml | Fault::Conflict | Fault::Redirect if step == Step::Token => {
-            &["cloud-unavailable"]
-        }
-        Fault::Forbidden => &["cloud-forbidden"],
-        Fault::NotFoundJson
-            if matches!(
-                step.operation(),
-                Operation::PatchServer | Operation::GetServer | Operation::ListServerNics | Operation::ListAttachments
-            ) =>
-        {
-            &["server-gone"]
-        }
-        Fault::NotFoundJson | Fault::NotFoundHtml => &["cloud-refused"],
-        Fault::Conflict => &["server-deferred"],
-        Fault::Redirect | Fault::NotJson | Fault::ListCutShort => &["cloud-unavailable"],
-        _ => &[],
-    }
-}
-
-/// How often it happens: as often as the client bears, where it bears more than once.
-fn times(fault: Fault) -> usize {
-    match fault {
-        Fault::TooManyRequests
-        | Fault::TooManyRequestsRetryAfter
-        | Fault::InternalServerError
-        | Fault::BadGateway
-        | Fault::ServiceUnavailable
-        | Fault::GatewayTimeout
-        | Fault::ResetBeforeHeaders
-        | Fault::ResetMidBody
-        | Fault::AppliedReplyLost
-        | Fault::DelayedVisibility
-        | Fault::Hang => 3,
-        _ => 1,
-    }
-}
 
 /// A pair, and the shoot that it is tried on.
 struct Pair {

@@ -1,5 +1,6 @@
 //! The leader is killed at many points, right after each step and at random moments: whoever comes next finishes the work.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "the seed is needed to repeat a run, and a long test says how far it is")]
 
 mod side_task_faults;
 mod side_task_support;
@@ -12,9 +13,10 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rig::Product;
+use side_task_faults::await_complete;
 use side_task_faults::gardener::switch_class;
 use side_task_faults::proof::Persisted;
-use side_task_faults::{Stage, await_complete};
+use side_task_faults::steps::{STEPS, done, last_step, work_for};
 use side_task_support::{LONG, Seed, assert_harmless};
 use simulator::Operation;
 
@@ -26,21 +28,6 @@ const AFTER_EACH: usize = if cfg!(feature = "long") { 3 } else { 2 };
 const QUARANTINE: Duration = Duration::from_millis(500);
 /// The variable that repeats a run.
 const SEED: &str = "MCM_MIGRATION_KILL_SEED";
-
-const STEPS: [&str; 12] = [
-    "list",
-    "address",
-    "settle",
-    "retire",
-    "guard",
-    "probe",
-    "arm",
-    "touch",
-    "label",
-    "boot-volume",
-    "clear",
-    "complete",
-];
 
 const FLAGS: [&str; 20] = [
     "--boot-volume-care",
@@ -75,20 +62,6 @@ fn leads(replica: &Product) -> bool {
     said.next() == Some(true)
 }
 
-/// How often a replica has finished a step.
-fn done(replica: &Product, step: &str) -> usize {
-    let is_done =
-        |line: &&serde_json::Value| line["message"] == "side task" && line["step"] == step && line["outcome"] == "done";
-    replica.logs().iter().filter(is_done).count()
-}
-
-/// The step that a replica finished last.
-fn last_step(replica: &Product) -> Option<String> {
-    let lines = replica.logs();
-    let last = lines.iter().rev().find(|line| line["message"] == "side task" && line["outcome"] == "done")?;
-    last["step"].as_str().map(ToOwned::to_owned)
-}
-
 /// A leader, and who waits to be the next one.
 struct Pair<'a> {
     seed: &'a Seed,
@@ -120,16 +93,6 @@ impl Pair<'_> {
     }
 }
 
-/// A shoot in which the step will be needed.
-async fn work_for(seed: &Seed, step: Option<&str>, number: usize) -> Stage {
-    let name = format!("k{number}");
-    match step {
-        Some("address" | "settle") => Stage::switching(seed, &name).await,
-        Some("retire") => Stage::with_a_class_left(seed, &name).await,
-        _ => Stage::switched(seed, &name, 2).await,
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_leader_killed_at_any_point_leaves_nothing_undone() {
     let random = std::env::var(SEED).map_or_else(|_| rand::random(), |seed| seed.parse().unwrap());
@@ -147,22 +110,19 @@ async fn a_leader_killed_at_any_point_leaves_nothing_undone() {
     let start = Instant::now();
     for (number, point) in points.iter().enumerate() {
         let moment = Duration::from_millis(random.random_range(0..2500));
-        let stage = work_for(&seed, *point, number).await;
+        let stage = work_for(&seed, *point, &format!("k{number}")).await;
         if stage.in_flight.is_some() {
             let (client, stage) = (seed.client.clone(), stage.clone());
             tokio::spawn(async move { switch_class(&client, &stage, LONG * 3).await.unwrap() });
         }
         stages.push(stage);
         let at = pair.leader().await;
-        let (at, hit) = match point {
-            Some(step) => match pair.finishes(step).await {
-                Some(by) => (by, Some((*step).to_owned())),
-                None => panic!("nobody finished the step {step} in kill {number}"),
-            },
-            None => {
-                tokio::time::sleep(moment).await;
-                (at, last_step(&pair.replicas[at]))
-            }
+        let (at, hit) = if let Some(step) = point {
+            let by = pair.finishes(step).await;
+            (by.unwrap_or_else(|| panic!("nobody finished {step} in kill {number}")), Some((*step).to_owned()))
+        } else {
+            tokio::time::sleep(moment).await;
+            (at, last_step(&pair.replicas[at]))
         };
         pair.replace(at);
         eprintln!("{:>4}s: killed after {}", start.elapsed().as_secs(), hit.as_deref().unwrap_or("nothing"));

@@ -1,0 +1,46 @@
+//! The executor's steps, as its log tells of them, and shoots that need them.
+
+use rig::Product;
+use serde_json::Value;
+
+use super::Stage;
+use crate::side_task_support::Seed;
+
+/// Every step that a shoot on its way forward can need.
+pub const STEPS: [&str; 12] = [
+    "list",
+    "address",
+    "settle",
+    "retire",
+    "guard",
+    "probe",
+    "arm",
+    "touch",
+    "label",
+    "boot-volume",
+    "clear",
+    "complete",
+];
+
+/// How often a replica has finished a step.
+pub fn done(replica: &Product, step: &str) -> usize {
+    replica.logs().iter().filter(|line| finished(line) == Some(step)).count()
+}
+
+/// The step that a replica finished last.
+pub fn last_step(replica: &Product) -> Option<String> {
+    replica.logs().iter().rev().find_map(finished).map(ToOwned::to_owned)
+}
+
+fn finished(line: &Value) -> Option<&str> {
+    (line["message"] == "side task" && line["outcome"] == "done").then(|| line["step"].as_str())?
+}
+
+/// A shoot in which the step will be needed.
+pub async fn work_for(seed: &Seed, step: Option<&str>, name: &str) -> Stage {
+    match step {
+        Some("address" | "settle") => Stage::switching(seed, name).await,
+        Some("retire") => Stage::with_a_class_left(seed, name).await,
+        _ => Stage::switched(seed, name, 2).await,
+    }
+}
