@@ -122,8 +122,7 @@ pub async fn mcm(world: Shared, namespace: Box<str>, cut_off: Duration) {
             .values()
             .filter(|mcm| mcm.leads)
             .filter_map(|mcm| mcm.copy.as_ref())
-            .map(|copy| orphans(&world, copy))
-            .flatten()
+            .flat_map(|copy| orphans(&world, copy))
             .collect();
         let runs = world.chance(0.1);
         for server in orphans.into_iter().filter(|_| runs) {
