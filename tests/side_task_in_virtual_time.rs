@@ -60,9 +60,11 @@ fn left(world: &Shared) -> String {
 }
 
 /// Runs one world to its end. Leaders come and go.
-async fn run(seed: u64, chaos: f64, mischievous: bool) -> Result<usize, String> {
+async fn run(seed: u64, start: Start) -> Result<usize, String> {
+    let Start { chaos, mischievous, kind_missing } = start;
     let world: Shared =
         Arc::new(Mutex::new(World::new(seed, chaos, Duration::from_secs(if chaos > 0.0 { 20 } else { 1 }))));
+    lock(&world).kind_missing.0 = kind_missing;
     let mut tasks = tokio::task::JoinSet::new();
     let namespaces: Vec<_> = (0..3).map(|number| build::shoot(&mut lock(&world), number)).collect();
     for namespace in namespaces {
@@ -130,15 +132,32 @@ async fn run(seed: u64, chaos: f64, mischievous: bool) -> Result<usize, String> 
     if ended.is_err() {
         return Err(format!("seed {seed} did not complete: {}", left(&world)));
     }
-    let steps = lock(&world).steps;
+    // Three shoots, each with pauses of up to five minutes between two attempts.
+    let (world, most) = (lock(&world), 20 + 3 * kind_missing.as_secs() / 100);
+    if u64::try_from(world.kind_missing.1).is_ok_and(|attempts| attempts > most) {
+        return Err(format!(
+            "seed {seed}: {} attempts to make a MachineMigration of an unknown kind",
+            world.kind_missing.1
+        ));
+    }
+    let steps = world.steps;
     Ok(steps)
 }
 
-fn worlds(seeds: impl Iterator<Item = u64>, chaos: f64, mischievous: bool) {
+/// How a world is begun.
+#[derive(Clone, Copy, Default)]
+struct Start {
+    chaos: f64,
+    mischievous: bool,
+    /// For how long the API server does not know the kind MachineMigration.
+    kind_missing: Duration,
+}
+
+fn worlds(seeds: impl Iterator<Item = u64>, start: Start) {
     let (mut steps, mut failed) = (0, Vec::new());
     for seed in seeds {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        match runtime.block_on(run(seed, chaos, mischievous)) {
+        match runtime.block_on(run(seed, start)) {
             Ok(more) => steps += more,
             Err(why) => failed.push(why),
         }
@@ -157,15 +176,20 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
 
 #[test]
 fn every_shoot_completes_in_a_quiet_world() {
-    worlds(seeds(20), 0.0, false);
+    worlds(seeds(20), Start::default());
 }
 
 #[test]
 fn no_server_is_lost_and_every_shoot_completes_in_a_wild_one() {
-    worlds(seeds(40), 0.05, false);
+    worlds(seeds(40), Start { chaos: 0.05, ..Start::default() });
 }
 
 #[test]
 fn nothing_is_written_that_became_wrong_meanwhile() {
-    worlds(seeds(40), 0.05, true);
+    worlds(seeds(25), Start { chaos: 0.05, mischievous: true, ..Start::default() });
+}
+
+#[test]
+fn a_missing_kind_is_not_asked_for_over_and_over() {
+    worlds(seeds(5), Start { kind_missing: Duration::from_secs(2 * 3600), ..Start::default() });
 }

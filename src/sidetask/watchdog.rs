@@ -20,13 +20,18 @@ pub(super) enum Need {
     Act,
     /// To be ours and nothing else.
     Own,
+    /// The same, and the guard closed.
+    Label,
 }
+
+/// Whose the shoot is, and how its guard stands.
+type Standing = (Ownership, Option<GuardLabel>);
 
 /// One a shoot, shared by all its writes.
 pub(super) struct Watchdog<C, O> {
     namespace: Box<str>,
     owners: O,
-    last: tokio::sync::Mutex<Option<(Moment, Result<Ownership, Because>)>>,
+    last: tokio::sync::Mutex<Option<(Moment, Result<Standing, Because>)>>,
     cluster: std::marker::PhantomData<fn() -> C>,
 }
 
@@ -52,18 +57,23 @@ impl<C: Cluster, O: Owners> Watchdog<C, O> {
                 owner
             }
         };
-        match (owner?, need) {
+        let (owner, guard) = owner?;
+        if need == Need::Label && guard != Some(GuardLabel::Closed) {
+            return Err(Because::of(Reason::NoGuard));
+        }
+        match (owner, need) {
             (Ownership::Ours, _) | (_, Need::Act) => Ok(()),
-            (Ownership::RestoringHere, Need::Own) => Err(Because::of(Reason::WorkerRestoring)),
-            (Ownership::DeletingHere, Need::Own) => Err(Because::of(Reason::WorkerTerminating)),
+            (Ownership::RestoringHere, _) => Err(Because::of(Reason::WorkerRestoring)),
+            (Ownership::DeletingHere, _) => Err(Because::of(Reason::WorkerTerminating)),
         }
     }
 
-    async fn ask(&self, cluster: &C) -> Result<Ownership, Because> {
+    async fn ask(&self, cluster: &C) -> Result<Standing, Because> {
         let facts = cluster.owner(&self.namespace).await;
-        let owner = may_act(&facts.map_err(|error| Because::about(Reason::ReadFailed, error.to_string()))?)?;
+        let facts = facts.map_err(|error| Because::about(Reason::ReadFailed, error.to_string()))?;
+        let owner = may_act(&facts)?;
         self.owners.owns(&self.namespace).await?;
-        Ok(owner)
+        Ok((owner, facts.guard()))
     }
 
     /// Waits until the caches show that the shoot is not ours to act on any more, whatever is under way. A hold that they show from the beginning

@@ -122,8 +122,7 @@ pub async fn mcm(world: Shared, namespace: Box<str>, cut_off: Duration) {
             .values()
             .filter(|mcm| mcm.leads)
             .filter_map(|mcm| mcm.copy.as_ref())
-            .map(|copy| orphans(&world, copy))
-            .flatten()
+            .flat_map(|copy| orphans(&world, copy))
             .collect();
         let runs = world.chance(0.1);
         for server in orphans.into_iter().filter(|_| runs) {
@@ -152,14 +151,15 @@ fn orphans(world: &World, known: &NamespaceFacts) -> Vec<ServerId> {
     let now = world.clock.now();
     let ours = |class: &str| known.classes.get(class) == Some(&Provider::Stackit);
     let labelled = |server: &&Server| server.labels.get("kubernetes.io/machineclass").is_some_and(|class| ours(class));
+    // One that was made a while ago has neither of the phases that keep the collector off, which is the worst case.
+    let is_young = |name: &str| world.born.get(name).is_some_and(|born| now < *born + Duration::from_secs(45 * 60));
     let is_orphan = |server: &&Server| match known.machines.get(&server.name) {
-        None => true,
-        // Its phase is neither empty nor CrashLoopBackOff, which is the worst case; one made again fails only after a while.
+        // Who has just made a server knows of its Machine.
+        None => !(server.name.contains("-new") && is_young(&server.name)),
         Some(machine) => {
-            let young = world.born.get(&server.name).is_some_and(|born| now < *born + Duration::from_secs(45 * 60));
             let named =
                 machine.provider_id.ends_with(server.id.as_str()) && machine.provider_id.starts_with("stackit://");
-            !named && !young
+            !named && !is_young(&server.name)
         }
     };
     world.servers.values().filter(labelled).filter(is_orphan).map(|server| server.id).collect()

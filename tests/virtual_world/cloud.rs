@@ -129,12 +129,12 @@ impl Cloud for VirtualProject {
             // No label but on the server of a Machine whose persisted ID is this very one.
             let project = self.1;
             let id = StackitProviderId { project, server }.to_string();
-            let names = |facts: &NamespaceFacts| facts.machines.values().any(|machine| *machine.provider_id == *id);
+            let has_id = |facts: &NamespaceFacts| facts.machines.values().any(|machine| *machine.provider_id == *id);
             let in_flight = Duration::from_secs(4) + world.longest_call() * 2;
             let namespaces: Vec<_> = world.shoots.keys().cloned().collect();
             let named = namespaces
                 .iter()
-                .any(|namespace| names(&world.shoots[namespace].facts) || names(&world.as_of(namespace, in_flight)));
+                .any(|namespace| has_id(&world.shoots[namespace].facts) || has_id(&world.as_of(namespace, in_flight)));
             if !named {
                 world.violations.push(format!("server {server} was labelled and no Machine has the ID {id}"));
             }

@@ -236,6 +236,10 @@ fn apply(world: &mut World, namespace: &str, write: &Write<'_>) -> Result<Writte
             key
         }
         Write::MakeMigration => {
+            if world.clock.now() < world.kind_missing.0 {
+                world.kind_missing.1 += 1;
+                return Err(ClusterError::Gone("the kind".to_owned()));
+            }
             let objects = world.shoots.get_mut(namespace).unwrap();
             if objects.facts.migration.is_some() {
                 return Err(ClusterError::Conflict("migration".to_owned()));

@@ -47,7 +47,7 @@ pub async fn shoot(world: Shared, namespace: Box<str>) {
     while lock(&world).clock.now() < UNTIL {
         pause(&world, 20..900).await;
         number += 1;
-        let kind = lock(&world).rng.random_range(0..9);
+        let kind = lock(&world).rng.random_range(0..11);
         match kind {
             0 => hold(&world, &namespace).await,
             1 => leave(&world, &namespace).await,
@@ -61,7 +61,9 @@ pub async fn shoot(world: Shared, namespace: Box<str>) {
                 let stale = world.clock.now() + Duration::from_secs(world.rng.random_range(5..600));
                 world.stale_until.insert(namespace.clone(), stale);
             }
-            _ => delete_a_machine(&world, &namespace),
+            8 => delete_a_machine(&world, &namespace),
+            9 => scale_up(&world, &namespace, number).await,
+            _ => guard(&world, &namespace).await,
         }
     }
     if lock(&world).chance(0.2) {
@@ -273,6 +275,53 @@ fn terminate(world: &Shared, namespace: &str, machine: &str) {
             objects.facts.machines.get_mut(machine).unwrap().terminating = true;
         });
     }
+}
+
+/// The STACKIT provider makes a server: for a while its Machine has no ID.
+async fn scale_up(world: &Shared, namespace: &str, number: u32) {
+    for more in 0..5 {
+        if !is_switched(&lock(world), namespace) {
+            return;
+        }
+        let name: Box<str> = format!("{namespace}-new{number}x{more}").into();
+        let id = build::server_id(0x1_0000 + number * 16 + more, namespace);
+        let class = lock(world).shoots[namespace].facts.classes.keys().next().cloned().unwrap();
+        change(world, namespace, &format!("machine/{name}"), |objects| {
+            objects
+                .facts
+                .machines
+                .insert(name.clone(), MachineFacts { class: class.clone(), ..MachineFacts::default() });
+        });
+        pause(world, 5..60).await;
+        let mut world = lock(world);
+        let Some(project) = world.shoots[namespace].facts.project else { return };
+        if !world.shoots[namespace].facts.machines.contains_key(&name) {
+            return;
+        }
+        let mut server = super::cloud::server(id, &name, ServerStatus::Active);
+        let labels = [("kubernetes.io/machine", &name), ("kubernetes.io/machineclass", &class)];
+        server.labels.extend(labels.map(|(key, value)| (key.into(), value.clone())));
+        world.servers.insert(id, server);
+        // Who made it knows of it.
+        let now = world.clock.now();
+        world.born.insert(name.clone(), now);
+        let objects = world.shoots.get_mut(namespace).unwrap();
+        objects.facts.machines.get_mut(&name).unwrap().provider_id = format!("stackit://{project}/{id}").into();
+        world.bump(namespace, &format!("machine/{name}"));
+    }
+}
+
+/// Somebody turns the guard's label, and turns it back.
+async fn guard(world: &Shared, namespace: &str) {
+    if lock(world).shoots[namespace].facts.guard() != Some(GuardLabel::Closed) {
+        return;
+    }
+    let label = if lock(world).chance(0.5) { Some(GuardLabel::RollingBack) } else { None };
+    change(world, namespace, "namespace", |objects| objects.facts.namespace.as_mut().unwrap().guard = label);
+    pause(world, 1..300).await;
+    change(world, namespace, "namespace", |objects| {
+        objects.facts.namespace.as_mut().unwrap().guard = Some(GuardLabel::Closed);
+    });
 }
 
 /// The shoot is deleted.

@@ -96,6 +96,8 @@ pub struct World {
     /// Since when it is true of a shoot that nothing may be written, and that nothing may be labelled.
     pub forbidden: BTreeMap<Box<str>, truth::Forbidden>,
     pub violations: Vec<String>,
+    /// Until when the API server does not know the kind MachineMigration, and how often one was to be made meanwhile.
+    pub kind_missing: (Moment, usize),
     pub label_calls: usize,
     pub lists: usize,
     pub steps: usize,
@@ -131,6 +133,7 @@ impl World {
             leads_since: None,
             forbidden: BTreeMap::new(),
             violations: Vec::new(),
+            kind_missing: (Moment::ZERO, 0),
             label_calls: 0,
             lists: 0,
             steps: 0,

@@ -50,7 +50,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         let id = StackitProviderId { project, server }.to_string();
         let (check, off) = self.check(Reliance {
             machine: name.into(),
-            need: Need::Own,
+            need: Need::Label,
             holds: Box::new(move |machine| *machine.provider_id == *id && machine.class == class),
             without_openstack: true,
             project,
@@ -85,7 +85,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         let id = StackitProviderId { project: session.id, server }.to_string();
         let (check, off) = self.check(Reliance {
             machine: name.into(),
-            need: Need::Own,
+            need: Need::Label,
             holds: Box::new(move |machine| *machine.provider_id == *id),
             without_openstack: true,
             project: session.id,
