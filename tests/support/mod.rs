@@ -20,7 +20,7 @@ pub fn repository(path: &str) -> PathBuf {
 }
 
 /// Long enough for anything that happens at all.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub const DEADLINE: Duration = Duration::from_secs(180);
 
 pub const NAMESPACE: &str = "shoot--garden--prod";
 pub const CLASS: &str = "shoot--garden--prod-pool-a-z1-5d3e0";
