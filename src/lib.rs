@@ -16,6 +16,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub mod admission;
 pub mod cloud;
 pub mod commands;
+mod error_chain;
 mod seed;
 pub mod serving;
 pub mod sidetask;

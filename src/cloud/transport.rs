@@ -10,6 +10,7 @@ use reqwest::{Certificate, Client, RequestBuilder, Response};
 use super::message::clean;
 use super::retry::retry_after;
 use super::{CloudConfig, ConfigError};
+use crate::error_chain::chain;
 
 /// The most that is read of the body of an answer that is no success.
 const ERROR_BODY: usize = 64 * 1024;
@@ -124,19 +125,4 @@ fn is_untrusted(error: &(dyn Error + 'static)) -> bool {
     }
     let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     wrapped.is_some_and(|wrapped| is_untrusted(wrapped)) || error.source().is_some_and(is_untrusted)
-}
-
-/// An error and its causes in one line: the outermost alone often says only that something failed.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let message = error.to_string();
-        if !text.contains(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
-        cause = error.source();
-    }
-    text
 }

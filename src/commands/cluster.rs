@@ -5,7 +5,7 @@ use clap::Args;
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
-use crate::world::chain;
+use crate::error_chain::chain;
 
 /// How long the API server may take for its first answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(15);

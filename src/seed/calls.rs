@@ -10,7 +10,8 @@ use kube::{Client, Config};
 use mcm_migration_core::domain::{GuardLabel, keys};
 use serde_json::json;
 
-use crate::world::{MachineMigration, MachineMigrationSpec, chain};
+use crate::error_chain::chain;
+use crate::world::{MachineMigration, MachineMigrationSpec};
 
 /// The longest that one call may take: the client itself tries some answers again up to 15 times.
 const DEADLINE: Duration = Duration::from_secs(20);

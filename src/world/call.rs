@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::reduce::{ObjectOf, Seen};
 use super::{Resource, WorldError};
+use crate::error_chain::chain;
 
 /// The longest that one call may take.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -32,22 +33,6 @@ pub(super) async fn within_deadline<T>(
         Ok(Err(error)) => Err(WorldError::Unreachable { verb, resource, message: chain(&error) }),
         Err(_) => Err(WorldError::Silent { verb, resource, seconds: DEADLINE.as_secs() }),
     }
-}
-
-/// An error and its causes in one line: the outermost alone often says only that something failed.
-#[must_use]
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let message = error.to_string();
-        if !text.contains(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
-        cause = error.source();
-    }
-    text
 }
 
 /// Which objects of a resource.

@@ -15,7 +15,6 @@ mod watch_event;
 
 use fact::Fact;
 
-pub use call::chain;
 pub use error::WorldError;
 pub use known_world::World;
 pub use machine_migration::{MachineCounts, MachineMigration, MachineMigrationSpec, MachineMigrationStatus, Phase};

@@ -22,11 +22,12 @@ use kube::api::WatchParams;
 use kube::core::Request;
 use tokio::task::JoinSet;
 
-use super::call::{Listed, Which, chain, list, within_deadline};
+use super::call::{Listed, Which, list, within_deadline};
 use super::reduce::Seen;
 use super::trouble::Trouble;
 use super::watch_event::WatchEvent;
 use super::{Resource, World, WorldError};
+use crate::error_chain::chain;
 
 /// How much longer than it was asked to last a watch is waited for.
 const GRACE: Duration = Duration::from_secs(5);

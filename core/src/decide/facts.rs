@@ -179,6 +179,12 @@ impl NamespaceFacts {
         self.mcm_deployment.is_some_and(|template| template.openstack)
     }
 
+    /// Whether Gardener has begun to switch the shoot: the Deployment's pod template has the STACKIT provider alone.
+    #[must_use]
+    pub fn switch_has_begun(&self) -> bool {
+        self.mcm_deployment.is_some_and(|template| template.stackit && !template.openstack)
+    }
+
     /// Everything through which the OpenStack provider could still act on the shoot's servers: a class, the Deployment, a pod.
     pub fn openstack_remains(&self) -> impl Iterator<Item = Because> {
         let class = self.openstack_class().map(|class| Because::about(Reason::OpenstackClassInNamespace, class));

@@ -30,8 +30,7 @@ pub(super) fn plan(shoot: &Shoot<'_>, owner: Ownership, now: Moment, settings: &
 
 /// Whether nobody creates servers in OpenStack for this shoot any more, and its switch has begun.
 pub(super) fn openstack_is_gone(facts: &NamespaceFacts) -> bool {
-    facts.mcm_deployment.is_some_and(|template| template.stackit && !template.openstack)
-        && facts.openstack_mcm_pod().is_none()
+    facts.switch_has_begun() && facts.openstack_mcm_pod().is_none()
 }
 
 fn settle(
@@ -44,10 +43,7 @@ fn settle(
 ) -> Result<(), Because> {
     if !openstack_is_gone(shoot.facts) {
         // Before the switch the OpenStack provider gives it its ID; while one of its pods lives on, it may still do so.
-        return match shoot.facts.mcm_deployment {
-            Some(template) if template.stackit && !template.openstack => Err(Because::of(Reason::InFlight)),
-            _ => Ok(()),
-        };
+        return if shoot.facts.switch_has_begun() { Err(Because::of(Reason::InFlight)) } else { Ok(()) };
     }
     let gone = shoot.seen.openstack_gone().ok_or_else(|| Because::of(Reason::InFlight))?;
     match shoot.seen.was_there(name) {

@@ -8,7 +8,7 @@ use kube::{Client, Error};
 
 use super::ElectionConfig;
 use super::record::Record;
-use crate::world::chain;
+use crate::error_chain::chain;
 
 /// The Lease on the API server, and the object that the next write replaces.
 pub(super) struct LeaseApi {

@@ -9,7 +9,7 @@ use hickory_resolver::proto::rr::{Name, RData};
 use hickory_resolver::{ResolverBuilder, TokioResolver};
 
 use super::{LookupError, OwnerConfigError, TxtResolver};
-use crate::world::chain;
+use crate::error_chain::chain;
 
 /// How long one server may take for one try; there are two tries.
 const TRY: Duration = Duration::from_secs(2);

@@ -55,16 +55,14 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         }
         let message = "The guard is closed and proved; legacy Machines are rewritten.";
         let armed = [Say::armed(true, Reason::Armed, message)];
-        let written = self.write_or_void(Write::Say { version: Some(&version), say: &armed }).await?;
-        Ok(if written.is_some() { Came::Done } else { Came::Void })
+        self.write_last(Write::Say { version: Some(&version), say: &armed }).await
     }
 
     pub(super) async fn disarm(&mut self, because: &Because) -> Result<Came, Because> {
         self.may(Need::Act).await?;
         let message = format!("{}: {}.", because.reason.meaning().trim_end_matches('.'), because.subject);
         let open = [Say::guarded(false, because.reason, message.clone()), Say::armed(false, because.reason, message)];
-        let written = self.write_or_void(Write::Say { version: None, say: &open }).await?;
-        Ok(if written.is_some() { Came::Done } else { Came::Void })
+        self.write_last(Write::Say { version: None, say: &open }).await
     }
 
     pub(super) async fn version(&self, of: VersionOf<'_>) -> Result<Option<String>, Because> {

@@ -24,8 +24,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             Action::SettleId { provider_id, .. } => Write::SettleId { machine, version, provider_id },
             _ => Write::SettleNoServer { machine, version },
         };
-        let written = self.write_or_void(write).await?;
-        Ok(if written.is_some() { Came::Done } else { Came::Void })
+        self.write_last(write).await
     }
 
     pub(super) async fn retire(
@@ -40,8 +39,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         if !self.is_still_planned(pass, action).await? {
             return Ok(Came::Void);
         }
-        let written = self.write_or_void(Write::Retire { class, version: &version, provider_spec }).await?;
-        Ok(if written.is_some() { Came::Done } else { Came::Void })
+        self.write_last(Write::Retire { class, version: &version, provider_spec }).await
     }
 
     pub(super) async fn touch(&mut self, name: &str) -> Result<Came, Because> {
@@ -63,8 +61,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             return Ok(Came::Void);
         }
         self.may(Need::Own).await?;
-        let written = self.write_or_void(Write::Clear { machine: name, version: &machine.version }).await?;
-        Ok(if written.is_some() { Came::Done } else { Came::Void })
+        self.write_last(Write::Clear { machine: name, version: &machine.version }).await
     }
 
     pub(super) async fn mark(
@@ -79,8 +76,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         if !self.is_still_planned(pass, action).await? {
             return Ok(Came::Void);
         }
-        let written = self.write_or_void(Write::MarkWorker { worker, version: &version, marked }).await?;
-        Ok(if written.is_some() { Came::Done } else { Came::Void })
+        self.write_last(Write::MarkWorker { worker, version: &version, marked }).await
     }
 
     pub(super) async fn machine(&self, name: &str) -> Result<Option<MachineNow>, Because> {

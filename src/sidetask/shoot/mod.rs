@@ -210,8 +210,7 @@ impl<C: Cluster, P: Clouds, K, F, O> Drop for Shoot<C, P, K, F, O> {
 /// Whether a pass may have something to do: the shoot is of our kind, and something of it migrates, migrated, or is guarded.
 fn is_concern(facts: &NamespaceFacts) -> bool {
     let ours = ownership(facts).is_ok() && facts.workers.values().all(|worker| worker.is_stackit);
-    let switching = facts.mcm_deployment.is_some_and(|template| template.stackit && !template.openstack);
     let migrates = |machine: &MachineFacts| machine.is_legacy() || machine.marked || machine.migrated;
-    let class = || switching && facts.openstack_class().is_some();
+    let class = || facts.switch_has_begun() && facts.openstack_class().is_some();
     ours && (facts.guard().is_some() || facts.machines.values().any(migrates) || class())
 }

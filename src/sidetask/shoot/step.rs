@@ -24,12 +24,6 @@ pub(super) enum Came {
     Failed(Because),
 }
 
-impl From<Because> for Came {
-    fn from(because: Because) -> Self {
-        Self::Failed(because)
-    }
-}
-
 impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> {
     pub(super) async fn carry_out(&mut self, pass: &mut Pass, action: &Action) -> Came {
         if self.context.config.dry_run && !matches!(action, Action::List { .. } | Action::Probe) {
@@ -100,35 +94,38 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
 
     /// Writes, if this replica still leads.
     pub(super) async fn write(&self, write: Write<'_>) -> Result<Written, Because> {
-        if !self.context.fence.holds() {
-            return Err(lost_leadership());
-        }
-        let written = self.context.cluster.write(&self.namespace, write).await;
-        written.map_err(|error| Because::about(Reason::WriteFailed, error.to_string()))
+        self.tried(write).await?.map_err(write_failed)
     }
 
     /// As [`Self::write`]; an object that changed in between, or is gone, makes the step void.
     pub(super) async fn write_or_void(&self, write: Write<'_>) -> Result<Option<Written>, Because> {
-        if !self.context.fence.holds() {
-            return Err(lost_leadership());
-        }
-        match self.context.cluster.write(&self.namespace, write).await {
+        match self.tried(write).await? {
             Ok(written) => Ok(Some(written)),
             Err(ClusterError::Conflict(_) | ClusterError::Gone(_)) => Ok(None),
-            Err(error) => Err(Because::about(Reason::WriteFailed, error.to_string())),
+            Err(error) => Err(write_failed(error)),
         }
+    }
+
+    /// The same, for a step that ends with the write.
+    pub(super) async fn write_last(&self, write: Write<'_>) -> Result<Came, Because> {
+        Ok(if self.write_or_void(write).await?.is_some() { Came::Done } else { Came::Void })
     }
 
     /// Makes the MachineMigration; none when somebody made it in between.
     pub(super) async fn make_migration(&self) -> Result<Option<Written>, Because> {
+        match self.tried(Write::MakeMigration).await? {
+            Ok(written) => Ok(Some(written)),
+            Err(ClusterError::Conflict(_)) => Ok(None),
+            Err(error) => Err(write_failed(error)),
+        }
+    }
+
+    /// The API server's own word on a write, which is made only if this replica still leads.
+    async fn tried(&self, write: Write<'_>) -> Result<Result<Written, ClusterError>, Because> {
         if !self.context.fence.holds() {
             return Err(lost_leadership());
         }
-        match self.context.cluster.write(&self.namespace, Write::MakeMigration).await {
-            Ok(written) => Ok(Some(written)),
-            Err(ClusterError::Conflict(_)) => Ok(None),
-            Err(error) => Err(Because::about(Reason::WriteFailed, error.to_string())),
-        }
+        Ok(self.context.cluster.write(&self.namespace, write).await)
     }
 
     /// Reads everything again and sees whether the same action would be planned: for steps that rely on more than one object.
@@ -163,6 +160,11 @@ fn speaks_to_the_cloud(action: &Action) -> bool {
         action,
         Action::List { .. } | Action::Address { .. } | Action::Label { .. } | Action::CareForBootVolume { .. }
     )
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
+fn write_failed(error: ClusterError) -> Because {
+    Because::about(Reason::WriteFailed, error.to_string())
 }
 
 pub(super) fn lost_leadership() -> Because {
