@@ -193,6 +193,29 @@ impl NamespaceFacts {
         class.into_iter().chain(deployed).chain(alive)
     }
 
+    /// A pod that has not ended and is not of the OpenStack provider alone: whatever else runs in it counts as STACKIT's.
+    #[must_use]
+    pub fn stackit_mcm_pod(&self) -> Option<&str> {
+        self.mcm_pods
+            .iter()
+            .find(|(_, pod)| !pod.ended && !pod.containers.is_openstack_alone())
+            .map(|(name, _)| &**name)
+    }
+
+    /// Whether the Deployment's pod template has a container of the STACKIT provider.
+    #[must_use]
+    pub fn stackit_mcm_deployed(&self) -> bool {
+        self.mcm_deployment.is_some_and(|template| template.stackit)
+    }
+
+    /// Everything through which the STACKIT provider could still act on the shoot's servers: the Deployment, a pod. Its classes are none of it:
+    /// they stay `stackit` until the guard lets them turn.
+    pub fn stackit_remains(&self) -> impl Iterator<Item = Because> {
+        let deployed = self.stackit_mcm_deployed().then(|| Because::of(Reason::StackitMcmDeployed));
+        let alive = self.stackit_mcm_pod().map(|pod| Because::about(Reason::StackitMcmAlive, pod));
+        deployed.into_iter().chain(alive)
+    }
+
     /// Whether nothing is known of the namespace any more, so that it may be forgotten.
     #[must_use]
     pub fn is_empty(&self) -> bool {

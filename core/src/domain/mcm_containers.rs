@@ -8,6 +8,18 @@ pub struct McmContainers {
 }
 
 impl McmContainers {
+    /// Whether the STACKIT provider acts, and no OpenStack one.
+    #[must_use]
+    pub fn is_stackit_alone(self) -> bool {
+        self.stackit && !self.openstack
+    }
+
+    /// Whether the OpenStack provider acts, and no STACKIT one.
+    #[must_use]
+    pub fn is_openstack_alone(self) -> bool {
+        self.openstack && !self.stackit
+    }
+
     /// Sorts the names of all containers, init and ephemeral ones included.
     ///
     /// The names are `machine-controller-manager-provider-openstack` and `…-provider-stackit`

@@ -264,6 +264,36 @@ reasons! {
     MarkTakenBack, "mark-taken-back",
         "The Worker was marked as done and a legacy Machine appeared, so the mark was taken off again.",
         "Nothing; the migration goes on.";
+    RolledBack, "rolled-back",
+        "The shoot was brought back to OpenStack: every Machine that came from there has its old ID again, and no server of them our labels.",
+        "Nothing; Gardener may turn the classes now.";
+    NothingToRollBack, "nothing-to-roll-back",
+        "The namespace carries no guard, and no Machine an ID that would have to be written back.",
+        "Nothing.";
+    GuardNotRollingBack, "guard-not-rolling-back",
+        "The namespace's guard is not `rolling-back`, so nothing old may be written into it.",
+        "Run `mcm-migration-webhook rollback --namespace <namespace>`; it sets the guard when nothing speaks against it.";
+    StackitMachinesRemain, "stackit-machines-remain",
+        "A Machine was made by the STACKIT provider, or has no provider ID: the OpenStack provider could neither run nor delete its server.",
+        "Delete it while the STACKIT machine-controller-manager still runs, or leave it behind by `--leave-behind` and `--yes-vm-stays`; its server then stays.";
+    StackitMcmDeployed, "stackit-mcm-deployed",
+        "The pod template of the Deployment `machine-controller-manager` has a container of the STACKIT provider.",
+        "Let Gardener switch the shoot back to OpenStack; it writes the Deployment first.";
+    StackitMcmAlive, "stackit-mcm-alive",
+        "A pod of the machine-controller-manager, terminating ones included, is not of the OpenStack provider alone.",
+        "Wait until it has gone; if it hangs, look at its node.";
+    OpenstackMcmMissing, "openstack-mcm-missing",
+        "The pod template of the Deployment `machine-controller-manager` has no container of the OpenStack provider, or there is no Deployment.",
+        "Let Gardener switch the shoot back to OpenStack; it writes the Deployment first.";
+    PreviousIdUnknown, "previous-id-unknown",
+        "Nothing says for certain which OpenStack ID a Machine had: its annotation is absent or malformed, and the region of its class has no single name in `--region-map` that agrees with the other Machines.",
+        "Set the annotation `mcm-migration.stackit.cloud/previous-provider-id`, or name the region by `--region-map`, for example `RegionOne=eu01`.";
+    PreviousIdMismatch, "previous-id-mismatch",
+        "The OpenStack ID that would be written back names another server than the Machine's ID does now.",
+        "Find out which server the Machine stands for and correct the annotation `mcm-migration.stackit.cloud/previous-provider-id`.";
+    StillLabelled, "still-labelled",
+        "The server of a Machine still carries a label of the STACKIT provider: with its old ID it would die as soon as that provider returns.",
+        "Nothing; the labels are taken off first. If they come back, find out who sets them.";
     ReadFailed, "read-failed",
         "The API server refused or did not answer a question that the step needs.",
         "Read the answer that is named with it, and run the command again.";

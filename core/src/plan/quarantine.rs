@@ -4,7 +4,7 @@ use crate::decide::Because;
 use crate::domain::Reason;
 
 use super::seen::PodSeen;
-use super::{Moment, NodeSeen, NodesNotYet, Seen, Settings, every_node_ready_long_enough};
+use super::{Direction, Moment, NodeSeen, NodesNotYet, Seen, Settings, every_node_ready_long_enough};
 
 /// Why a Machine's server may not be labelled yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct NotYet {
 ///
 /// Time alone proves nothing: a machine-controller-manager that is cut off from the API server and not from the cloud goes on with
 /// an old cache. So every Node of the seed must be Ready, the Lease must have been renewed well after the ID was seen, by a pod that runs the
-/// STACKIT provider, and every other pod that was there must have been restarted, be a healthy standby, or be gone.
+/// provider that the shoot moves to, and every other pod that was there must have been restarted, be a healthy standby, or be gone.
 ///
 /// # Errors
 /// What is still to be waited for.
@@ -59,7 +59,7 @@ fn evidence(seen: &Seen, since: Moment, nodes: &[NodeSeen], now: Moment, setting
     }
     let lease = seen.lease.as_ref().ok_or_else(|| Because::about(Reason::NoLeaseEvidence, "no Lease"))?;
     let holder = alive()
-        .find(|pod| pod.name == lease.sighting.holder && pod.containers.stackit && !pod.containers.openstack)
+        .find(|pod| pod.name == lease.sighting.holder && seen.direction.is_alone(pod.containers))
         .ok_or_else(|| Because::about(Reason::NoLeaseEvidence, &*lease.sighting.holder))?;
     let renewed_after = |moment: Moment| {
         lease.changed_after.is_some_and(|after| after >= moment.saturating_add(settings.evidence_after))
@@ -72,19 +72,25 @@ fn evidence(seen: &Seen, since: Moment, nodes: &[NodeSeen], now: Moment, setting
         return Err(Because::about(Reason::NoLeaseEvidence, &*holder.name));
     }
     let mut others = alive().filter(|pod| !std::ptr::eq(*pod, holder));
-    match others.find(|pod| !is_harmless(pod, since, nodes, proved_since)) {
+    match others.find(|pod| !is_harmless(pod, seen.direction, since, nodes, proved_since)) {
         Some(pod) => Err(Because::about(Reason::McmUnproven, &*pod.name)),
         None => Ok(()),
     }
 }
 
 /// Whether a pod that does not hold the Lease cannot act on a cache from before `since`. One that is gone is off: every Node is Ready.
-fn is_harmless(pod: &PodSeen, since: Moment, nodes: &[NodeSeen], proved_since: impl Fn(Moment) -> bool) -> bool {
+fn is_harmless(
+    pod: &PodSeen,
+    direction: Direction,
+    since: Moment,
+    nodes: &[NodeSeen],
+    proved_since: impl Fn(Moment) -> bool,
+) -> bool {
     // One without a Node has never run.
     if pod.node.is_empty() || pod.restarted.is_some_and(|restarted| restarted > since) {
         return true;
     }
-    if !pod.containers.stackit || pod.containers.openstack {
+    if !direction.is_alone(pod.containers) {
         return false;
     }
     // A healthy standby: its Node Ready throughout, the Lease never its own. Where that was broken, the wait is begun again from there,

@@ -50,7 +50,7 @@ fn arm(shoot: &Shoot<'_>, now: Moment, settings: &Settings, plan: &mut Plan) {
             if armed || !needs_arming(shoot.facts) {
                 return;
             }
-            let (Some(gone), Some(nodes)) = (shoot.seen.openstack_gone(), shoot.nodes) else {
+            let (Some(gone), Some(nodes)) = (shoot.seen.other_gone(), shoot.nodes) else {
                 plan.wait(Kind::Shoot, "", Because::about(Reason::SeedNodeLost, "not listed yet"));
                 return;
             };

@@ -4,7 +4,7 @@ use std::time::Duration;
 use crate::decide::NamespaceFacts;
 use crate::domain::{McmContainers, ProviderId};
 
-use super::Moment;
+use super::{Direction, Moment};
 
 /// How long a pod that is gone is remembered: pods that are evicted again and again would be ever more.
 const GONE_FOR: Duration = Duration::from_secs(3600);
@@ -22,8 +22,9 @@ pub struct LeaseSighting {
 /// remembering is not safe.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Seen {
+    pub(super) direction: Direction,
     ids: BTreeMap<Box<str>, (Box<str>, Moment)>,
-    openstack_gone: Option<Moment>,
+    other_gone: Option<Moment>,
     machines_then: Option<BTreeSet<Box<str>>>,
     without_id: BTreeMap<Box<str>, Moment>,
     restoring: Option<Moment>,
@@ -58,27 +59,33 @@ pub(super) struct LeaseSeen {
 }
 
 impl Seen {
+    /// Nothing seen yet, of a shoot that moves this way.
+    #[must_use]
+    pub fn of(direction: Direction) -> Self {
+        Self { direction, ..Self::default() }
+    }
+
     /// Takes up what the caches show at `now`.
     pub fn observe(&mut self, facts: &NamespaceFacts, restoring: bool, now: Moment) {
         self.observe_ids(facts, now);
         self.observe_pods(facts, now);
-        // While the template has OpenStack, a pod may come and go between two looks.
-        if facts.openstack_mcm_deployed() || facts.openstack_mcm_pod().is_some() {
-            (self.openstack_gone, self.machines_then) = (None, None);
+        // While the template has the other provider, a pod may come and go between two looks.
+        if self.direction.other_remains(facts) {
+            (self.other_gone, self.machines_then) = (None, None);
         } else {
-            self.openstack_gone.get_or_insert(now);
+            self.other_gone.get_or_insert(now);
         }
         self.restoring = restoring.then(|| self.restoring.unwrap_or(now));
     }
 
     /// The caches show nothing for certain: a pod may come and go unseen, so the wait for it begins anew.
     pub fn lose_sight(&mut self) {
-        (self.openstack_gone, self.machines_then) = (None, None);
+        (self.other_gone, self.machines_then) = (None, None);
     }
 
-    /// Takes up an uncached list of the Machines' names, complete at some moment after the last OpenStack pod was seen gone.
+    /// Takes up an uncached list of the Machines' names, complete at some moment after the last pod of the other provider was seen gone.
     pub fn observe_machines<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
-        if self.openstack_gone.is_some() && self.machines_then.is_none() {
+        if self.other_gone.is_some() && self.machines_then.is_none() {
             self.machines_then = Some(names.into_iter().map(Into::into).collect());
         }
     }
@@ -100,27 +107,27 @@ impl Seen {
         self.lease = Some(LeaseSeen { sighting, asked, changed_after });
     }
 
-    /// When the STACKIT ID that the Machine has now was first seen.
+    /// When the new ID that the Machine has now was first seen: a STACKIT one on the way forward, a legacy one on the way back.
     #[must_use]
     pub fn id_since(&self, machine: &str) -> Option<Moment> {
         self.ids.get(machine).map(|(_, since)| *since)
     }
 
-    /// The STACKIT ID that the Machine was last seen with.
+    /// The new ID that the Machine was last seen with.
     #[must_use]
     pub fn id(&self, machine: &str) -> Option<&str> {
         self.ids.get(machine).map(|(id, _)| &**id)
     }
 
-    /// Since when neither an OpenStack pod nor a Deployment that makes one has been seen: the moment at which the last was seen gone,
-    /// or this leader began to look.
+    /// Since when neither a pod of the provider that is left behind (OpenStack on the way forward) nor a Deployment that makes one has been
+    /// seen: the moment at which the last was seen gone, or this process began to look.
     #[must_use]
-    pub fn openstack_gone(&self) -> Option<Moment> {
-        self.openstack_gone
+    pub fn other_gone(&self) -> Option<Moment> {
+        self.other_gone
     }
 
-    /// Whether the Machine was there when the Machines were listed after the last OpenStack pod had gone. One that was not was
-    /// made later, when nobody created servers in OpenStack any more. None while they were not listed.
+    /// Whether the Machine was there when the Machines were listed after the last pod of the other provider had gone. One that was not
+    /// was made later, when nobody created servers through it any more. None while they were not listed.
     #[must_use]
     pub fn was_there(&self, machine: &str) -> Option<bool> {
         self.machines_then.as_ref().map(|then| then.contains(machine))
@@ -144,10 +151,10 @@ impl Seen {
             .retain(|name, _| facts.machines.get(name).is_some_and(|machine| machine.provider_id.is_empty()));
         for (name, machine) in &facts.machines {
             match ProviderId::of(&machine.provider_id) {
-                ProviderId::Stackit(_) if !self.ids.contains_key(name) => {
+                ProviderId::None => drop(self.without_id.entry(name.clone()).or_insert(now)),
+                id if self.direction.is_new(&id) && !self.ids.contains_key(name) => {
                     self.ids.insert(name.clone(), (machine.provider_id.clone(), now));
                 }
-                ProviderId::None => drop(self.without_id.entry(name.clone()).or_insert(now)),
                 _ => {}
             }
         }

@@ -45,7 +45,7 @@ fn settle(
         // Before the switch the OpenStack provider gives it its ID; while one of its pods lives on, it may still do so.
         return if shoot.facts.switch_has_begun() { Err(Because::of(Reason::InFlight)) } else { Ok(()) };
     }
-    let gone = shoot.seen.openstack_gone().ok_or_else(|| Because::of(Reason::InFlight))?;
+    let gone = shoot.seen.other_gone().ok_or_else(|| Because::of(Reason::InFlight))?;
     match shoot.seen.was_there(name) {
         None => return Err(Because::of(Reason::InFlight)),
         Some(false) => {
