@@ -30,8 +30,7 @@ pub fn review(body: &[u8]) {
         return;
     };
     let text = |path: &str| whole.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    let answerable =
-        text("/apiVersion") == API_VERSION && text("/kind") == KIND && !text("/request/uid").is_empty();
+    let answerable = text("/apiVersion") == API_VERSION && text("/kind") == KIND && !text("/request/uid").is_empty();
     assert_eq!(parsed.is_ok(), answerable, "{parsed:?}");
     let Ok(request) = parsed else { return };
 
@@ -46,7 +45,11 @@ pub fn review(body: &[u8]) {
     let Some(object) = whole.pointer("/request/object") else { return };
     let class = request.object.spec.class.name.text();
     let open = open_facts(class);
-    let done = NamespaceFacts { namespace: open.namespace.clone(), classes: open.classes.clone(), ..NamespaceFacts::default() };
+    let done = NamespaceFacts {
+        namespace: open.namespace.clone(),
+        classes: open.classes.clone(),
+        ..NamespaceFacts::default()
+    };
     let operation = request.operation;
     converges(object, &|object| decide_machine(operation, object, Known::Fresh(&open)));
     converges(object, &|object| decide_worker(operation, object, Known::Fresh(&done)));
@@ -95,7 +98,10 @@ fn without_ours(mut object: Value) -> Value {
         if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
             annotations.retain(|key, _| !OURS.iter().any(|path| path.ends_with(&key.replace('/', "~1"))));
         }
-        if metadata.get("annotations").is_some_and(|map| map.is_null() || map.as_object().is_some_and(|map| map.is_empty())) {
+        if metadata
+            .get("annotations")
+            .is_some_and(|map| map.is_null() || map.as_object().is_some_and(|map| map.is_empty()))
+        {
             metadata.remove("annotations");
         }
     }

@@ -19,7 +19,8 @@ pub fn key_file(json: &[u8]) {
         return assert!(parsed.is_err(), "what is no JSON is no key");
     };
     if value.pointer("/credentials/privateKey").is_some() && !value.to_string().contains(HUSH) {
-        for private_key in [pem("PRIVATE KEY"), pem("RSA PRIVATE KEY"), pem(HUSH), HUSH.into(), Value::from(vec![HUSH])] {
+        for private_key in [pem("PRIVATE KEY"), pem("RSA PRIVATE KEY"), pem(HUSH), HUSH.into(), Value::from(vec![HUSH])]
+        {
             shows_nothing_of_it(value.clone(), private_key);
         }
     }

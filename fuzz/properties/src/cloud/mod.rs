@@ -7,6 +7,8 @@ pub(crate) mod key;
 pub(crate) mod list;
 #[path = "../../../../src/cloud/message.rs"]
 pub(crate) mod message;
+#[path = "../../../../src/cloud/rsa_key.rs"]
+pub(crate) mod rsa_key;
 #[path = "../../../../src/cloud/wire.rs"]
 pub(crate) mod wire;
 
