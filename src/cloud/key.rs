@@ -6,6 +6,8 @@ use jsonwebtoken::EncodingKey;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
+use super::rsa_key;
+
 /// A service-account key, as `serviceaccount.json` of a shoot's `cloudprovider` Secret holds it. Clones share it.
 ///
 /// Two are equal when everything that is used of them is: a Secret that was written again with the same key changes nothing.
@@ -77,7 +79,7 @@ impl ServiceAccountKey {
             Some(_) => return Err(KeyError::PrivateKey),
         };
         let signing_key =
-            EncodingKey::from_rsa_pem(private_key.expose_secret().as_bytes()).map_err(|_| KeyError::PrivateKey)?;
+            EncodingKey::from_rsa_der(&rsa_key::pkcs1_of(private_key.expose_secret()).ok_or(KeyError::PrivateKey)?);
         let token_endpoint = match credentials.remove("tokenEndpoint") {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) if text.is_empty() => None,

@@ -25,6 +25,7 @@ mod operation;
 mod project;
 mod rate;
 mod retry;
+mod rsa_key;
 mod token;
 mod transport;
 mod wire;

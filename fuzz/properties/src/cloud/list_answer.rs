@@ -1,0 +1,57 @@
+use std::fmt::Debug;
+
+use mcm_migration_core::domain::Server;
+use serde_json::{Map, Value};
+
+use super::list::{ListFault, read_list};
+use super::wire::{AttachedNic, BootVolume, Item, ServerAttachment, Volume};
+
+/// A list of any kind: "absent" is concluded from it, so one that is taken has every item of the answer, and one that is cut,
+/// has further pages or an item that cannot be read is none.
+pub fn list_answer(body: &[u8]) {
+    whole_or_none::<Server>(body, |server| Some(("id", server.id.to_string())));
+    whole_or_none::<BootVolume>(body, |boot| Some(("id", boot.server.to_string())));
+    whole_or_none::<AttachedNic>(body, |nic| Some(("id", nic.nic.id.to_string())));
+    whole_or_none::<ServerAttachment>(body, |it| Some(("volumeId", it.attachment.volume.to_string())));
+    whole_or_none::<Volume>(body, |volume| Some(("id", volume.id.to_string())));
+}
+
+fn whole_or_none<T: Item + PartialEq + Debug>(body: &[u8], id_of: fn(&T) -> Option<(&'static str, String)>) {
+    let list = match read_list::<T>(body) {
+        Ok(list) => list,
+        Err(fault) => return is_one_short_line(&fault),
+    };
+    let cut = body.trim_ascii_end();
+    assert_eq!(read_list::<T>(&cut[..cut.len() - 1]), Err(ListFault::NoList), "the last byte is missing");
+
+    // What serde_json skips it does not look at so closely as what it keeps.
+    let Ok(Value::Object(answer)) = serde_json::from_slice::<Value>(body) else { return };
+    let items = answer.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    assert_eq!(list.len(), items.len());
+    for (read, item) in list.iter().zip(items) {
+        if let Some((member, id)) = id_of(read) {
+            assert_eq!(item.get(member).and_then(Value::as_str), Some(&*id));
+        }
+    }
+
+    let page = changed(&answer, |answer| drop(answer.insert("nextPageToken".to_owned(), "x".into())));
+    assert!(matches!(read_list::<T>(&page), Err(ListFault::Part(_))), "there are further pages");
+    let spoilt = changed(&answer, |answer| {
+        let items = answer.get_mut("items").and_then(Value::as_array_mut);
+        items.into_iter().for_each(|items| items.push(Value::Null));
+        // They would say that the answer is a part before the item is looked at.
+        answer.retain(|name, _| name == "items");
+    });
+    assert!(matches!(read_list::<T>(&spoilt), Err(ListFault::Item { index, .. }) if index == items.len()));
+}
+
+fn changed(answer: &Map<String, Value>, change: impl FnOnce(&mut Map<String, Value>)) -> Vec<u8> {
+    let mut answer = answer.clone();
+    change(&mut answer);
+    Value::Object(answer).to_string().into_bytes()
+}
+
+fn is_one_short_line(fault: &ListFault) {
+    let text = fault.to_string();
+    assert!(text.len() <= 1_200 && !text.chars().any(char::is_control), "{text:?}");
+}
