@@ -13,20 +13,10 @@ use serde_json::{Value, json};
 use side_task_support::{LONG, Seed};
 use simulator::{Fault, FaultPlan, Operation};
 use two_seeds_support::snapshot::Snapshot;
-use two_seeds_support::{Seeds, await_ids, destination, ids, source};
+use two_seeds_support::{Seeds, await_ids, destination, ids, key, source};
 
 const OLD: &str = "openstack:///";
 const NEW: &str = "stackit://";
-
-/// The key of the shoot's service account, as both seeds have it.
-async fn key(seed: &Seed, shoot: &Shoot) -> String {
-    let secret = json!({"apiVersion": "v1", "kind": "Secret",
-        "metadata": {"name": "cloudprovider", "namespace": shoot.namespace()}});
-    let secret = objects::get(&seed.client, &secret).await.unwrap().unwrap();
-    let data: std::collections::BTreeMap<String, k8s_openapi::ByteString> =
-        serde_json::from_value(secret.data["data"].clone()).unwrap();
-    String::from_utf8(data["serviceaccount.json"].0.clone()).unwrap()
-}
 
 /// A shoot on the source with its MCM.
 async fn begin(seeds: &Seeds, shoot: Shoot) -> (Shoot, Mcm, String) {

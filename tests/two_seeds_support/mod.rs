@@ -8,8 +8,8 @@ pub mod source;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rig::{Product, Shoot, TxtZone};
-use serde_json::Value;
+use rig::{Product, Shoot, TxtZone, objects};
+use serde_json::{Value, json};
 use simulator::{Call, Cloud, Operation};
 
 use crate::side_task_support::{LONG, Seed, assert_harmless};
@@ -82,6 +82,16 @@ async fn product(seed: &Seed, caller: &str, more: &[&str]) -> Product {
     let port = product.address("admission", LONG).await.unwrap().port();
     seed.webhooks_at(&format!("https://127.0.0.1:{port}")).await;
     product
+}
+
+/// The key of the shoot's service account, as both seeds have it.
+pub async fn key(seed: &Seed, shoot: &Shoot) -> String {
+    let secret = json!({"apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": "cloudprovider", "namespace": shoot.namespace()}});
+    let secret = objects::get(&seed.client, &secret).await.unwrap().unwrap();
+    let data: std::collections::BTreeMap<String, k8s_openapi::ByteString> =
+        serde_json::from_value(secret.data["data"].clone()).unwrap();
+    String::from_utf8(data["serviceaccount.json"].0.clone()).unwrap()
 }
 
 /// The provider IDs of a shoot's Machines on a seed, by name.
