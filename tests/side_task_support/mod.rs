@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "shared by the test files that name this folder; none uses all of it")]
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
@@ -62,7 +63,7 @@ fn quick_but_for<'a>(more: &[&str]) -> Vec<&'a str> {
 /// The seed.
 pub struct Seed {
     pub server: ApiServer,
-    pub simulator: Simulator,
+    pub simulator: Arc<Simulator>,
     pub client: Client,
     pub kubeconfig: PathBuf,
     tls: tempfile::TempDir,
@@ -71,15 +72,20 @@ pub struct Seed {
 impl Seed {
     /// Everything is installed but the webhook configurations; one Node, Ready.
     pub async fn start() -> Self {
+        Self::start_before(Arc::new(Simulator::start().unwrap())).await
+    }
+
+    /// One more seed before the same cloud.
+    pub async fn start_before(simulator: Arc<Simulator>) -> Self {
         let server = cluster::installed().await;
         let (namespace, name) = SERVICE_ACCOUNT;
         let kubeconfig = server.service_account_kubeconfig(namespace, name).await.unwrap();
         let client = server.admin_client().await.unwrap();
         objects::create(&client, &node("seed-node-1", true)).await.unwrap();
-        Self { server, simulator: Simulator::start().unwrap(), client, kubeconfig, tls: cluster::certificates() }
+        Self { server, simulator, client, kubeconfig, tls: cluster::certificates() }
     }
 
-    pub fn cloud(&self) -> std::sync::Arc<Cloud> {
+    pub fn cloud(&self) -> Arc<Cloud> {
         self.simulator.cloud()
     }
 

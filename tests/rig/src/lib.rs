@@ -29,6 +29,7 @@ pub mod prometheus;
 pub mod proxy;
 pub mod shoot;
 mod store;
+pub mod txt_zone;
 mod undertaker;
 pub mod wait;
 
@@ -41,6 +42,7 @@ pub use product::Product;
 pub use proxy::ApiProxy;
 pub use rustix::process::Signal;
 pub use shoot::Shoot;
+pub use txt_zone::TxtZone;
 pub use wait::until;
 
 /// Installs the process-wide TLS provider; every client of this crate calls it first, and calling it again does nothing.

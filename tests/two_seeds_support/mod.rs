@@ -1,0 +1,119 @@
+//! Two seeds before one cloud, and what Gardener does with a shoot that moves from one to the other.
+#![allow(dead_code, unreachable_pub, reason = "shared by the test files that name this folder; none uses all of it")]
+
+pub mod destination;
+pub mod snapshot;
+pub mod source;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rig::{Product, Shoot, TxtZone, objects};
+use serde_json::{Value, json};
+use simulator::{Call, Cloud, Operation};
+
+use crate::side_task_support::{LONG, Seed, assert_harmless};
+
+/// The name of the seed that shoots are restored on; the other one's is [`rig::shoot::SEED`].
+pub const DESTINATION: &str = "seed-two";
+
+/// Both seeds, and the records outside of them that say whose a shoot is.
+pub struct Seeds {
+    pub source: Seed,
+    pub destination: Seed,
+    pub records: TxtZone,
+}
+
+impl Seeds {
+    pub async fn start() -> Self {
+        let source = Seed::start().await;
+        let destination = Seed::start_before(Arc::clone(&source.simulator)).await;
+        Self { source, destination, records: TxtZone::start().unwrap() }
+    }
+
+    pub fn cloud(&self) -> Arc<Cloud> {
+        self.source.cloud()
+    }
+
+    /// The product on the seed that a shoot leaves.
+    pub async fn product_on_source(&self, more: &[&str]) -> Product {
+        product(&self.source, "source", more).await
+    }
+
+    /// The product on the seed that a shoot comes to.
+    pub async fn product_on_destination(&self, more: &[&str]) -> Product {
+        product(&self.destination, "destination", more).await
+    }
+
+    /// The flags with which a seed asks the owner records.
+    pub fn owner_record<'a>(&self, address: &'a mut String, id: &'a str) -> [&'a str; 6] {
+        *address = self.records.address().to_string();
+        ["--owner-record", "owner.{name}.{project}.example.org", "--owner-id", id, "--owner-record-server", address]
+    }
+
+    /// Writes the owner record of a shoot.
+    pub fn owns(&self, shoot: &Shoot, seed: &str) {
+        self.records.set(&format!("owner.{}.garden.example.org", shoot.worker()), seed);
+    }
+
+    /// What the product of one seed wrote to the cloud.
+    pub fn writes(&self, seed: &str) -> Vec<Call> {
+        let prefix = format!("/caller/{seed}/");
+        let is_write = |call: &Call| call.operation.is_write() && call.operation != Operation::Token;
+        self.cloud().journal().into_iter().filter(|call| call.path.starts_with(&prefix) && is_write(call)).collect()
+    }
+
+    /// No server was deleted by anybody, only our labels were sent, and every Machine of the destination has its server.
+    pub async fn assert_no_server_lost(&self, shoot: &Shoot) {
+        let cloud = self.cloud();
+        let deleted = cloud.calls(Operation::DeleteServer);
+        assert!(deleted.is_empty(), "{deleted:#?}");
+        assert_harmless(&cloud.journal());
+        for machine in self.destination.machines(&shoot.namespace()).await {
+            let id = machine["spec"]["providerID"].as_str().unwrap().rsplit('/').next().unwrap();
+            assert!(cloud.server(id).is_some(), "{} lost its server", machine["metadata"]["name"]);
+        }
+    }
+}
+
+async fn product(seed: &Seed, caller: &str, more: &[&str]) -> Product {
+    let product = seed.replica_called(caller, &seed.kubeconfig, more);
+    product.ready(LONG).await.unwrap();
+    let port = product.address("admission", LONG).await.unwrap().port();
+    seed.webhooks_at(&format!("https://127.0.0.1:{port}")).await;
+    product
+}
+
+/// The key of the shoot's service account, as both seeds have it.
+pub async fn key(seed: &Seed, shoot: &Shoot) -> String {
+    let secret = json!({"apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": "cloudprovider", "namespace": shoot.namespace()}});
+    let secret = objects::get(&seed.client, &secret).await.unwrap().unwrap();
+    let data: std::collections::BTreeMap<String, k8s_openapi::ByteString> =
+        serde_json::from_value(secret.data["data"].clone()).unwrap();
+    String::from_utf8(data["serviceaccount.json"].0.clone()).unwrap()
+}
+
+/// The provider IDs of a shoot's Machines on a seed, by name.
+pub async fn ids(seed: &Seed, shoot: &Shoot) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let machines = seed.machines(&shoot.namespace()).await.into_iter();
+    machines.map(|machine| (text(&machine["metadata"]["name"]), text(&machine["spec"]["providerID"]))).collect()
+}
+
+/// Waits until each Machine of a shoot has an ID with this beginning on a seed.
+pub async fn await_ids(seed: &Seed, shoot: &Shoot, beginning: &str) {
+    rig::until(&format!("the IDs begin with {beginning}"), LONG, || async {
+        let ids = ids(seed, shoot).await;
+        anyhow::ensure!(!ids.is_empty() && ids.iter().all(|(_, id)| id.starts_with(beginning)), "{ids:?}");
+        Ok(Some(()))
+    })
+    .await
+    .unwrap();
+}
+
+/// Waits until the product on a seed says in its log that it stays away from a shoot for this reason.
+pub async fn await_reason(product: &Product, reason: &str, within: Duration) {
+    let said = product.await_log(|line| line.to_string().contains(reason), within).await;
+    said.unwrap_or_else(|error| panic!("nothing is said of {reason}: {error:#}"));
+}
