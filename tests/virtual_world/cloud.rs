@@ -8,20 +8,33 @@ use mcm_migration_core::domain::{
     NetworkId, Nic, NicId, ProjectId, Region, Server, ServerId, ServerStatus, StackitProviderId, VolumeAttachment,
     VolumeId,
 };
+use mcm_migration_core::plan::Moment;
 use mcm_migration_webhook::cloud::{Check, CloudError, Failure, Operation, ServiceAccountKey};
 use mcm_migration_webhook::sidetask::{Cloud, Clouds};
-use rand::RngExt;
 
-use super::{Shared, World, lock};
+use crate::fault::Fault;
+use crate::network::{self, To};
+use crate::world::{Shared, World, lock};
 
-pub struct VirtualClouds(pub Shared);
-pub struct VirtualProject(Shared, ProjectId, Option<Check>);
+/// The cloud, as one replica reaches it.
+pub struct VirtualClouds {
+    pub world: Shared,
+    pub replica: usize,
+}
+
+/// One project. All servers of the world lie in it, also those of other shoots and of nobody.
+pub struct VirtualProject {
+    world: Shared,
+    replica: usize,
+    id: ProjectId,
+    check: Option<Check>,
+}
 
 impl Clouds for VirtualClouds {
     type Project = VirtualProject;
 
     fn project(&self, project: ProjectId, _: ServiceAccountKey) -> VirtualProject {
-        VirtualProject(self.0.clone(), project, None)
+        VirtualProject { world: self.world.clone(), replica: self.replica, id: project, check: None }
     }
 }
 
@@ -29,7 +42,7 @@ impl VirtualProject {
     fn failure(&self, operation: Operation, server: Option<ServerId>) -> Box<Failure> {
         Box::new(Failure {
             operation,
-            project: self.1,
+            project: self.id,
             server,
             status: None,
             request_id: None,
@@ -39,48 +52,36 @@ impl VirtualProject {
         })
     }
 
-    async fn call<T>(
+    async fn read<T>(
         &self,
         operation: Operation,
         server: Option<ServerId>,
-        answer: impl FnOnce(&mut World) -> Result<T, CloudError>,
+        read: impl FnOnce(&mut World) -> Result<T, CloudError>,
     ) -> Result<T, CloudError> {
-        let (pause, before, after) = {
-            let mut world = lock(&self.0);
-            world.steps += 1;
-            let chaos = world.chaos;
-            let pause = Duration::from_millis(world.rng.random_range(20..=if chaos > 0.0 { 3000 } else { 60 }));
-            (pause, world.chance(chaos), world.chance(chaos))
-        };
-        tokio::time::sleep(pause).await;
-        if before {
-            return Err(CloudError::Unavailable(self.failure(operation, server)));
+        let what = format!("{operation:?} {}", server.map(|server| server.to_string()).unwrap_or_default());
+        let answer = network::read(&self.world, self.replica, To::Cloud, &what, read).await;
+        answer.unwrap_or_else(|| Err(CloudError::Unavailable(self.failure(operation, server))))
+    }
+
+    /// As the real client does it, the check is asked when the turn of the write has come.
+    async fn write<T: Send + 'static>(
+        &self,
+        operation: Operation,
+        server: ServerId,
+        write: impl FnMut(&mut World, Moment) -> Option<T> + Send + 'static,
+    ) -> Result<T, CloudError> {
+        if let Some(check) = &self.check
+            && lock(&self.world).fault != Some(Fault::NoCheckBeforeLabel)
+        {
+            check.ask().await.map_err(|_| CloudError::CalledOff(self.failure(operation, Some(server))))?;
         }
-        let answer = answer(&mut lock(&self.0));
-        if after { Err(CloudError::Unavailable(self.failure(operation, server))) } else { answer }
-    }
-
-    /// As the real client does it: when the turn of a write has come.
-    async fn ask(&self, operation: Operation, server: Option<ServerId>) -> Result<(), CloudError> {
-        let Some(check) = &self.2 else { return Ok(()) };
-        check.ask().await.map_err(|_| CloudError::CalledOff(self.failure(operation, server)))?;
-        lock(&self.0).sent("a write to the cloud");
-        Ok(())
-    }
-
-    /// A write reaches the servers: of whose shoot, and whether it may.
-    fn judge(&self, world: &mut World, what: &str, labels: bool) {
-        let owner = world.shoots.iter().find(|(_, objects)| objects.facts.project == Some(self.1));
-        let Some(namespace) = owner.map(|(namespace, _)| namespace.clone()) else { return };
-        // The answer on whose it is counts for a second; then come reads of the API server, and the call itself.
-        let in_flight = Duration::from_secs(5) + world.longest_call() * 3;
-        world.judge(&namespace, what, labels, in_flight);
-        if labels {
-            let then = world.as_of(&namespace, in_flight + world.lag);
-            let remains = world.shoots[&namespace].facts.openstack_remains().next();
-            if let (Some(why), Some(_)) = (remains, then.openstack_remains().next()) {
-                world.violations.push(format!("{what} while {why}"));
-            }
+        let mut write = write;
+        let carry_out = move |world: &mut World, decided| write(world, decided).ok_or("the server is gone");
+        let what = format!("{operation:?} {server}");
+        match network::write(&self.world, self.replica, To::Cloud, what, carry_out).await {
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(_)) => Err(CloudError::Gone(self.failure(operation, Some(server)))),
+            None => Err(CloudError::Unavailable(self.failure(operation, Some(server)))),
         }
     }
 
@@ -92,19 +93,27 @@ impl VirtualProject {
 
 impl Cloud for VirtualProject {
     fn checked(&self, check: Check) -> Self {
-        Self(self.0.clone(), self.1, Some(check))
+        Self { world: self.world.clone(), replica: self.replica, id: self.id, check: Some(check) }
     }
 
     async fn servers(&self, _: &Region) -> Result<Vec<Server>, CloudError> {
-        self.call(Operation::ListServers, None, |world| {
+        self.read(Operation::ListServers, None, |world| {
             world.lists += 1;
-            Ok(world.servers.values().cloned().collect())
+            let old_lists = world.weather.old_lists;
+            let old = world.chance(old_lists);
+            let servers = if old { &world.old_servers } else { &world.servers };
+            let mut servers: Vec<_> = servers.values().cloned().collect();
+            if world.chance(old_lists) {
+                // As when a page boundary moves while the pages are read.
+                servers.extend(servers.first().cloned());
+            }
+            Ok(servers)
         })
         .await
     }
 
     async fn servers_with_label(&self, _: &Region, key: &str, value: &str) -> Result<Vec<Server>, CloudError> {
-        self.call(Operation::ListServers, None, |world| {
+        self.read(Operation::ListServers, None, |world| {
             let has = |server: &&Server| server.labels.get(key).is_some_and(|label| &**label == value);
             Ok(world.servers.values().filter(has).cloned().collect())
         })
@@ -112,7 +121,7 @@ impl Cloud for VirtualProject {
     }
 
     async fn server(&self, _: &Region, server: ServerId) -> Result<Server, CloudError> {
-        self.call(Operation::GetServer, Some(server), |world| self.find(world, Operation::GetServer, server)).await
+        self.read(Operation::GetServer, Some(server), |world| self.find(world, Operation::GetServer, server)).await
     }
 
     async fn label(
@@ -121,39 +130,26 @@ impl Cloud for VirtualProject {
         server: ServerId,
         labels: &BTreeMap<String, String>,
     ) -> Result<Server, CloudError> {
-        self.ask(Operation::PatchServerLabels, Some(server)).await?;
-        self.call(Operation::PatchServerLabels, Some(server), |world| {
+        let (project, labels) = (self.id, labels.clone());
+        self.write(Operation::PatchServerLabels, server, move |world, decided| {
             world.label_calls += 1;
-            self.judge(world, "a label was set", true);
-            self.find(world, Operation::PatchServerLabels, server)?;
-            // No label but on the server of a Machine whose persisted ID is this very one.
-            let project = self.1;
-            let id = StackitProviderId { project, server }.to_string();
-            let has_id = |facts: &NamespaceFacts| facts.machines.values().any(|machine| *machine.provider_id == *id);
-            let in_flight = Duration::from_secs(4) + world.longest_call() * 2;
-            let namespaces: Vec<_> = world.shoots.keys().cloned().collect();
-            let named = namespaces
-                .iter()
-                .any(|namespace| has_id(&world.shoots[namespace].facts) || has_id(&world.as_of(namespace, in_flight)));
-            if !named {
-                world.violations.push(format!("server {server} was labelled and no Machine has the ID {id}"));
-            }
-            let server = world.servers.get_mut(&server).unwrap();
+            judge_label(world, project, server, decided);
+            let server = world.servers.get_mut(&server)?;
             server.labels.extend(labels.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())));
-            Ok(server.clone())
+            Some(server.clone())
         })
         .await
     }
 
     async fn nics(&self, _: &Region, server: ServerId) -> Result<Vec<Nic>, CloudError> {
-        self.call(Operation::ListServerNics, Some(server), |world| {
+        self.read(Operation::ListServerNics, Some(server), |world| {
             self.find(world, Operation::ListServerNics, server)?;
             let id = server.to_string();
             let labels = &world.servers[&server].labels;
             let allowed = labels.get("test/allowed").map(|allowed| allowed.split(' ').map(str::to_owned).collect());
             Ok(vec![Nic {
                 id: NicId::parse(&id).unwrap(),
-                network: super::build::network(),
+                network: crate::shoots::network(),
                 allowed_addresses: allowed.unwrap_or_default(),
             }])
         })
@@ -161,14 +157,13 @@ impl Cloud for VirtualProject {
     }
 
     async fn allow(&self, _: &Region, network: NetworkId, nic: NicId, addresses: &[String]) -> Result<Nic, CloudError> {
-        self.ask(Operation::PatchNic, None).await?;
-        self.call(Operation::PatchNic, None, |world| {
-            self.judge(world, "an address was added", false);
-            let server = ServerId::parse(nic.as_str()).unwrap();
+        let (server, addresses) = (ServerId::parse(nic.as_str()).unwrap(), addresses.to_vec());
+        self.write(Operation::PatchNic, server, move |world, decided| {
+            judge(world, server, "an address was added", false, decided);
             if let Some(server) = world.servers.get_mut(&server) {
                 server.labels.insert("test/allowed".into(), addresses.join(" ").into());
             }
-            Ok(Nic { id: nic, network, allowed_addresses: addresses.to_vec() })
+            Some(Nic { id: nic, network, allowed_addresses: addresses.clone() })
         })
         .await
     }
@@ -194,4 +189,47 @@ impl Cloud for VirtualProject {
 /// A server that the OpenStack provider made.
 pub fn server(id: ServerId, name: &str, status: ServerStatus) -> Server {
     Server { id, name: name.into(), status, labels: BTreeMap::new() }
+}
+
+/// How much older than its sending that may be which a write to the cloud was decided on: whose the shoot is counts for a second; then come
+/// reads of the API server.
+fn margin(world: &World) -> Duration {
+    Duration::from_secs(2) + world.longest_call() * 4
+}
+
+/// The shoot that a server belongs to, by its name.
+fn shoot_of(world: &World, server: ServerId) -> Option<Box<str>> {
+    let name = &world.servers.get(&server)?.name;
+    world.shoots.keys().find(|namespace| name.starts_with(&***namespace)).cloned()
+}
+
+/// A write reaches a server: whether it may.
+fn judge(world: &mut World, server: ServerId, what: &str, labels: bool, decided: Moment) {
+    let Some(namespace) = shoot_of(world, server) else { return };
+    let margin = margin(world);
+    world.judge(&namespace, what, labels, decided, margin);
+    if labels {
+        let then = world.at(&namespace, decided.saturating_sub(margin + world.lag));
+        let now = world.at(&namespace, decided);
+        if let (Some(why), Some(_)) = (now.openstack_remains().next(), then.openstack_remains().next()) {
+            world.violate(format!("{what} while {why}"));
+        }
+    }
+}
+
+fn judge_label(world: &mut World, project: ProjectId, server: ServerId, decided: Moment) {
+    judge(world, server, "a label was set", true, decided);
+    if !world.servers.contains_key(&server) {
+        return;
+    }
+    // No label but on the server of a Machine whose persisted ID was this very one.
+    let id = StackitProviderId { project, server }.to_string();
+    let has_id = |facts: &NamespaceFacts| facts.machines.values().any(|machine| *machine.provider_id == *id);
+    let margin = margin(world);
+    let named = world.shoots.keys().any(|namespace| {
+        has_id(&world.at(namespace, decided)) || has_id(&world.at(namespace, decided.saturating_sub(margin)))
+    });
+    if !named {
+        world.violate(format!("server {server} was labelled and no Machine had the ID {id}"));
+    }
 }

@@ -4,19 +4,16 @@ use std::time::Duration;
 
 use mcm_migration_core::decide::MachineFacts;
 use mcm_migration_core::domain::{GuardLabel, Provider, ServerStatus};
-use mcm_migration_webhook::sidetask::Clock as _;
 use rand::RngExt;
 
-use super::build::{self, OPENSTACK, STACKIT, pod};
-use super::{Objects, Shared, World, lock};
+use crate::cloud::server;
+use crate::gardener::pause;
+use crate::journal::Kind;
+use crate::shoots::{self, OPENSTACK, STACKIT, openstack_class, pod, stackit_class};
+use crate::world::{Objects, Shared, World, lock};
 
 /// For how long the world is not left in peace.
 pub const UNTIL: Duration = Duration::from_secs(4 * 3600);
-
-async fn pause(world: &Shared, seconds: std::ops::Range<u64>) {
-    let seconds = lock(world).rng.random_range(seconds);
-    tokio::time::sleep(Duration::from_secs(seconds)).await;
-}
 
 /// Changes the shoot, and says that `object` is another now.
 fn change(world: &Shared, namespace: &str, object: &str, change: impl FnOnce(&mut Objects)) {
@@ -27,7 +24,7 @@ fn change(world: &Shared, namespace: &str, object: &str, change: impl FnOnce(&mu
 
 /// Nodes go and come back; so do the times in which the API server is slow.
 pub async fn seed(world: Shared) {
-    while lock(&world).clock.now() < UNTIL {
+    while lock(&world).now() < UNTIL {
         pause(&world, 300..2400).await;
         let nodes = lock(&world).chance(0.5);
         if nodes {
@@ -35,6 +32,7 @@ pub async fn seed(world: Shared) {
         } else {
             lock(&world).slow = 10;
         }
+        lock(&world).step(Kind::Change, format_args!("Nodes Ready: {}; else the API server is slow", !nodes));
         pause(&world, if nodes { 5..300 } else { 5..2400 }).await;
         let mut world = lock(&world);
         (world.nodes_ready, world.slow) = (true, 1);
@@ -44,10 +42,10 @@ pub async fn seed(world: Shared) {
 /// One shoot.
 pub async fn shoot(world: Shared, namespace: Box<str>) {
     let mut number = 0;
-    while lock(&world).clock.now() < UNTIL {
+    while lock(&world).now() < UNTIL {
         pause(&world, 20..900).await;
         number += 1;
-        let kind = lock(&world).rng.random_range(0..11);
+        let kind = lock(&world).rng.random_range(0..14);
         match kind {
             0 => hold(&world, &namespace).await,
             1 => leave(&world, &namespace).await,
@@ -58,12 +56,16 @@ pub async fn shoot(world: Shared, namespace: Box<str>) {
             6 => lose_a_server(&world, &namespace).await,
             7 => {
                 let mut world = lock(&world);
-                let stale = world.clock.now() + Duration::from_secs(world.rng.random_range(5..600));
+                let stale = world.now() + Duration::from_secs(world.rng.random_range(5..600));
+                world.step(Kind::Cache, format_args!("{namespace} is not known until {stale:?}"));
                 world.stale_until.insert(namespace.clone(), stale);
             }
             8 => delete_a_machine(&world, &namespace),
             9 => scale_up(&world, &namespace, number).await,
-            _ => guard(&world, &namespace).await,
+            10 => guard(&world, &namespace).await,
+            11 => roll_out(&world, &namespace, number).await,
+            12 => turn_back(&world, &namespace, number).await,
+            _ => foreign(&world, &namespace, number).await,
         }
     }
     if lock(&world).chance(0.2) {
@@ -83,26 +85,20 @@ async fn hold(world: &Shared, namespace: &str) {
         let long = lock(world).chance(0.5);
         pause(world, if long { 400..900 } else { 1..40 }).await;
         {
-            let world = lock(world);
-            let (at, shown) = (world.clock.now(), world.shoots[namespace].conditions.get("Paused"));
+            let mut world = lock(world);
+            let (at, shown) = (world.now(), world.shoots[namespace].conditions.get("Paused"));
             let blind = world.stale_until.values().any(|until| *until + Duration::from_secs(300) > at);
             if long
                 && world.leads_since.is_some_and(|since| at > since + Duration::from_secs(400))
                 && !blind
                 && shown != Some(&true)
             {
-                let said = format!("{at:?}: {namespace} has been paused for minutes, and its status does not say so");
-                drop(world);
-                violation(said);
+                world.violate(format!("{namespace} has been paused for minutes, and its status does not say so"));
             }
         }
         change(world, namespace, "migration", |objects| set(objects, false));
         pause(world, 1..40).await;
     }
-}
-
-fn violation(said: String) {
-    super::LATER.with_borrow_mut(|later| later.push(said));
 }
 
 /// A control plane migration that goes away and comes back: Machines are made again with the IDs of a dump that may be old, without status.
@@ -154,7 +150,7 @@ async fn leave(world: &Shared, namespace: &str) {
                 // The worst dump: from before the rewrite.
                 machine.provider_id = format!("openstack:///RegionOne/{server}").into();
             }
-            let now = world.clock.now();
+            let now = world.now();
             world.born.insert(name.clone(), now);
             world.shoots.get_mut(namespace).unwrap().facts.machines.insert(name.clone(), machine);
             world.bump(namespace, &format!("machine/{name}"));
@@ -199,8 +195,8 @@ async fn openstack(world: &Shared, namespace: &str, number: u32) {
         let machine: Box<str> = format!("{namespace}-m9{number}").into();
         {
             let mut world = lock(world);
-            let id = build::server_id(0x900 + number, namespace);
-            world.servers.insert(id, super::cloud::server(id, &machine, ServerStatus::Creating));
+            let id = shoots::server_id(0x900 + number, namespace);
+            world.servers.insert(id, server(id, &machine, ServerStatus::Creating));
             let facts = MachineFacts { class, ..MachineFacts::default() };
             world.shoots.get_mut(namespace).unwrap().facts.machines.insert(machine.clone(), facts);
             world.bump(namespace, &format!("machine/{machine}"));
@@ -209,6 +205,92 @@ async fn openstack(world: &Shared, namespace: &str, number: u32) {
     }
     change(world, namespace, "pods", |objects| drop(objects.facts.mcm_pods.remove(&*name)));
     change(world, namespace, "deployment", |objects| objects.facts.mcm_deployment = Some(STACKIT));
+}
+
+/// Gardener's own change is rolled back: the Deployment, then the classes, which the guard refuses. Then it goes forward again.
+async fn turn_back(world: &Shared, namespace: &str, number: u32) {
+    let facts = lock(world).shoots[namespace].facts.clone();
+    if facts.mcm_deployment != Some(STACKIT) || facts.mcm_pods.is_empty() {
+        return;
+    }
+    change(world, namespace, "deployment", |objects| objects.facts.mcm_deployment = Some(OPENSTACK));
+    pause(world, 1..20).await;
+    let name = format!("mcm-openstack-back-{number}");
+    change(world, namespace, "pods", |objects| {
+        objects.facts.mcm_pods.clear();
+        pod(objects, &name, OPENSTACK);
+    });
+    let times = lock(world).rng.random_range(1..5);
+    for _ in 0..times {
+        pause(world, 1..60).await;
+        let mut world = lock(world);
+        let facts = world.shoots[namespace].facts.clone();
+        let Some(class) = facts.machine_deployments.values().next().cloned() else { continue };
+        // Without the guard nothing holds it up; what was rewritten elsewhere and restored here a moment ago is then beyond help.
+        let rewritten = facts.machines.values().any(|machine| machine.provider_id.starts_with("stackit:"));
+        let guarded = facts.guard().is_some() && world.fault != Some(crate::fault::Fault::NoGuard);
+        if guarded || (facts.guard().is_none() && rewritten) {
+            world.step(Kind::Change, format_args!("{namespace} {class} is not turned back"));
+        } else {
+            world.shoots.get_mut(namespace).unwrap().classes.insert(class.clone(), openstack_class());
+            world.bump(namespace, &format!("class/{class}"));
+        }
+    }
+    change(world, namespace, "deployment", |objects| objects.facts.mcm_deployment = Some(STACKIT));
+    pause(world, 1..60).await;
+    change(world, namespace, "pods", |objects| {
+        objects.facts.mcm_pods.clear();
+        pod(objects, &format!("mcm-stackit-back-{number}"), STACKIT);
+    });
+}
+
+/// A new class, and the Machines of the old ones go one after the other.
+async fn roll_out(world: &Shared, namespace: &str, number: u32) {
+    let (class, machines) = {
+        let mut world = lock(world);
+        let facts = world.shoots[namespace].facts.clone();
+        let Some((deployment, wanted)) = facts.machine_deployments.iter().next() else { return };
+        let Some(details) = world.shoots[namespace].classes.get(wanted).cloned() else { return };
+        // Gardener makes it for the provider that it has now.
+        let details = if facts.mcm_deployment == Some(STACKIT) { stackit_class() } else { details };
+        let class: Box<str> = format!("{deployment}-r{number}").into();
+        let objects = world.shoots.get_mut(namespace).unwrap();
+        objects.classes.insert(class.clone(), details);
+        objects.facts.machine_deployments.insert(deployment.clone(), class.clone());
+        world.bump(namespace, &format!("class/{class}"));
+        (class, facts.machines.into_keys().collect::<Vec<_>>())
+    };
+    for machine in machines {
+        pause(world, 1..120).await;
+        let old = lock(world).shoots[namespace].facts.machines.get(&machine).is_some_and(|it| it.class != class);
+        if old {
+            terminate(world, namespace, &machine);
+        }
+    }
+    scale_up(world, namespace, number).await;
+}
+
+/// Servers of another landscape lie in the same project: with the class's label, or with the name of a Machine.
+async fn foreign(world: &Shared, namespace: &str, number: u32) {
+    let id = shoots::server_id(0x2_0000 + number, namespace);
+    {
+        let mut world = lock(world);
+        let facts = world.shoots[namespace].facts.clone();
+        let twin = world.chance(0.5);
+        let in_flight = facts.machines.iter().find(|(_, machine)| machine.is_unsettled()).map(|(name, _)| name.clone());
+        let name = in_flight.filter(|_| twin).unwrap_or_else(|| format!("foreign-{namespace}-{number}").into());
+        let mut foreign = server(id, &name, ServerStatus::Active);
+        if let Some(class) = facts.classes.keys().next().filter(|_| name.starts_with("foreign")) {
+            foreign.labels.insert("kubernetes.io/machineclass".into(), class.clone());
+        }
+        world.servers.insert(id, foreign);
+        world.step(Kind::Change, format_args!("server {id} of another landscape, named {name}"));
+    }
+    pause(world, 1..1800).await;
+    let mut world = lock(world);
+    if world.servers.remove(&id).is_some() {
+        world.step(Kind::Change, format_args!("server {id} of another landscape goes"));
+    }
 }
 
 /// Somebody takes labels off.
@@ -284,7 +366,7 @@ async fn scale_up(world: &Shared, namespace: &str, number: u32) {
             return;
         }
         let name: Box<str> = format!("{namespace}-new{number}x{more}").into();
-        let id = build::server_id(0x1_0000 + number * 16 + more, namespace);
+        let id = shoots::server_id(0x1_0000 + number * 16 + more, namespace);
         let class = lock(world).shoots[namespace].facts.classes.keys().next().cloned().unwrap();
         change(world, namespace, &format!("machine/{name}"), |objects| {
             objects
@@ -298,12 +380,12 @@ async fn scale_up(world: &Shared, namespace: &str, number: u32) {
         if !world.shoots[namespace].facts.machines.contains_key(&name) {
             return;
         }
-        let mut server = super::cloud::server(id, &name, ServerStatus::Active);
+        let mut server = server(id, &name, ServerStatus::Active);
         let labels = [("kubernetes.io/machine", &name), ("kubernetes.io/machineclass", &class)];
         server.labels.extend(labels.map(|(key, value)| (key.into(), value.clone())));
         world.servers.insert(id, server);
         // Who made it knows of it.
-        let now = world.clock.now();
+        let now = world.now();
         world.born.insert(name.clone(), now);
         let objects = world.shoots.get_mut(namespace).unwrap();
         objects.facts.machines.get_mut(&name).unwrap().provider_id = format!("stackit://{project}/{id}").into();

@@ -5,9 +5,8 @@ use std::time::Duration;
 use mcm_migration_core::decide::{Because, NamespaceFacts};
 use mcm_migration_core::domain::{GuardLabel, Reason};
 use mcm_migration_core::plan::{Moment, Ownership, ownership};
-use mcm_migration_webhook::sidetask::Clock as _;
 
-use super::World;
+use crate::world::World;
 
 /// Since when something may not be done, and why.
 #[derive(Default, Clone, Debug)]
@@ -44,27 +43,20 @@ fn keep(since: &mut Option<(Moment, Because)>, why: Option<Because>, now: Moment
 impl World {
     /// How long one call to the API server may take.
     pub fn longest_call(&self) -> Duration {
-        if self.chaos > 0.0 { Duration::from_millis(400) * self.slow } else { Duration::from_millis(5) }
+        if self.weather.lost > 0.0 { Duration::from_millis(400) * self.slow } else { Duration::from_millis(5) }
     }
 
-    /// A write of this kind reaches an object of the shoot: what it was decided on may be some calls and a second old.
-    pub fn judge(&mut self, namespace: &str, what: &str, labels: bool, in_flight: Duration) {
-        let now = self.clock.now();
+    /// A write of this kind reaches an object of the shoot: what it was decided on may be some calls and a second older than `decided`, the
+    /// moment at which it was sent.
+    pub fn judge(&mut self, namespace: &str, what: &str, labels: bool, decided: Moment, margin: Duration) {
         let Some(forbidden) = self.forbidden.get(namespace) else { return };
         let since = if labels { &forbidden.label } else { &forbidden.act };
         if let Some((since, why)) = since
-            && now.saturating_sub(*since) > in_flight
+            && decided.saturating_sub(*since) > margin
         {
-            let ago = now.saturating_sub(*since);
-            self.violations.push(format!("{now:?}: {namespace}: {what}, {ago:?} after {why}"));
-        }
-    }
-
-    /// A write is sent.
-    pub fn sent(&mut self, what: &str) {
-        if self.leads_since.is_none() {
-            let now = self.clock.now();
-            self.violations.push(format!("{now:?}: {what} was sent, and nobody leads"));
+            let ago = decided.saturating_sub(*since);
+            let said = format!("{namespace}: {what}, sent {ago:?} after {why}");
+            self.violate(said);
         }
     }
 }

@@ -1,13 +1,5 @@
-//! A seeded world in virtual time: an API server whose answers get lost and whose caches are late, a cloud, a machine-controller-manager with an
-//! old copy of the Machines, and Gardener. The side task that runs in it is the real one.
-#![allow(unreachable_pub, reason = "shared by the test files that name this folder")]
-
-pub mod actors;
-pub mod build;
-pub mod cloud;
-pub mod cluster;
-pub mod mischief;
-pub mod truth;
+//! A seeded world in virtual time: an API server whose answers get lost and whose caches are late, a cloud, both machine-controller-managers
+//! with old copies of the Machines, Gardener, and two replicas of the side task, which is the real one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,48 +8,26 @@ use std::time::Duration;
 use mcm_migration_core::decide::NamespaceFacts;
 use mcm_migration_core::domain::{ProviderId, Server, ServerId, StackitProviderId};
 use mcm_migration_core::plan::{ClassDetails, LeaseSighting, Moment};
-use mcm_migration_webhook::sidetask::{Clock, Fence};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-/// tokio's paused clock.
-#[derive(Clone)]
-pub struct VirtualClock(tokio::time::Instant);
+use crate::fault::Fault;
+use crate::journal::{Journal, Kind};
+use crate::replica::{Election, Replica};
+use crate::time::WorldClock;
+use crate::truth;
 
-impl VirtualClock {
-    pub fn start() -> Self {
-        Self(tokio::time::Instant::now())
-    }
-}
-
-impl Clock for VirtualClock {
-    fn now(&self) -> Moment {
-        self.0.elapsed()
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
-    }
-
-    fn jitter(&self) -> f64 {
-        0.5
-    }
-}
-
-/// Leads for ever, or until told otherwise.
-#[derive(Clone, Default)]
-pub struct Term(Arc<std::sync::atomic::AtomicBool>);
-
-impl Term {
-    pub fn end(&self) {
-        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
-    }
-}
-
-impl Fence for Term {
-    fn holds(&self) -> bool {
-        !self.0.load(std::sync::atomic::Ordering::Relaxed)
-    }
+/// How likely each call goes wrong in each of these ways.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Weather {
+    /// A request never arrives; and as likely, its answer is lost.
+    pub lost: f64,
+    /// A write arrives up to 40 seconds later, when its sender has given it up.
+    pub late: f64,
+    /// A write is carried out twice.
+    pub twice: f64,
+    /// A LIST of servers shows what was true up to a minute ago, or some servers twice.
+    pub old_lists: f64,
 }
 
 /// One shoot's objects.
@@ -73,22 +43,28 @@ pub struct Objects {
 /// Everything.
 pub struct World {
     pub rng: SmallRng,
-    /// How likely a call goes wrong.
-    pub chaos: f64,
+    pub weather: Weather,
+    /// What precaution is not taken, where the world is to notice that.
+    pub fault: Option<Fault>,
+    pub journal: Journal,
+    pub replicas: [Replica; 2],
+    pub election: Election,
     /// How late caches are, at most.
     pub lag: Duration,
-    pub clock: VirtualClock,
+    pub clock: WorldClock,
     pub shoots: BTreeMap<Box<str>, Objects>,
     /// What was true when: for caches that are late.
     pub history: BTreeMap<Box<str>, Vec<(Moment, NamespaceFacts)>>,
     pub servers: BTreeMap<ServerId, Server>,
+    /// What a LIST shows that is old.
+    pub old_servers: BTreeMap<ServerId, Server>,
     pub nodes_ready: bool,
     /// How many times longer than usual a call to the API server may take.
     pub slow: u32,
     /// Until when the caches of a shoot are known to be stale.
     pub stale_until: BTreeMap<Box<str>, Moment>,
-    /// The moment that the caches of a shoot show: they never go back.
-    pub shown: BTreeMap<Box<str>, Moment>,
+    /// The moment that the caches of a replica show of a shoot: they never go back.
+    pub shown: BTreeMap<(usize, Box<str>), Moment>,
     /// Machines that were made again, and when: for a while their phase keeps the orphan collector off.
     pub born: BTreeMap<Box<str>, Moment>,
     /// Since when somebody leads.
@@ -100,13 +76,7 @@ pub struct World {
     pub kind_missing: (Moment, usize),
     pub label_calls: usize,
     pub lists: usize,
-    pub steps: usize,
     version: u64,
-}
-
-thread_local! {
-    /// Violations that were found where the world was locked.
-    pub static LATER: std::cell::RefCell<Vec<String>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
 pub type Shared = Arc<Mutex<World>>;
@@ -116,15 +86,20 @@ pub fn lock(world: &Shared) -> MutexGuard<'_, World> {
 }
 
 impl World {
-    pub fn new(seed: u64, chaos: f64, lag: Duration) -> Self {
+    pub fn new(seed: u64, weather: Weather, lag: Duration) -> Self {
         Self {
             rng: SmallRng::seed_from_u64(seed),
-            chaos,
+            weather,
+            fault: None,
+            journal: Journal::new(),
+            replicas: Default::default(),
+            election: Election::default(),
             lag,
-            clock: VirtualClock::start(),
+            clock: WorldClock::start(),
             shoots: BTreeMap::new(),
             history: BTreeMap::new(),
             servers: BTreeMap::new(),
+            old_servers: BTreeMap::new(),
             nodes_ready: true,
             slow: 1,
             stale_until: BTreeMap::new(),
@@ -136,9 +111,24 @@ impl World {
             kind_missing: (Moment::ZERO, 0),
             label_calls: 0,
             lists: 0,
-            steps: 0,
             version: 0,
         }
+    }
+
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    pub fn step(&mut self, kind: Kind, what: std::fmt::Arguments<'_>) {
+        let now = self.now();
+        self.journal.step(now, kind, what);
+    }
+
+    /// Something happened that must not. The first time, what came before it is kept with it.
+    pub fn violate(&mut self, what: String) {
+        let before = if self.violations.is_empty() { self.journal.tail() } else { String::new() };
+        let now = self.now();
+        self.violations.push(format!("{now:?}: {what}\n{before}"));
     }
 
     pub fn chance(&mut self, p: f64) -> bool {
@@ -149,11 +139,12 @@ impl World {
     pub fn bump(&mut self, namespace: &str, object: &str) {
         self.version += 1;
         let now = self.clock.now();
+        let version = self.version;
+        self.step(Kind::Change, format_args!("{namespace} {object} {version}"));
         let objects = self.shoots.get_mut(namespace).unwrap();
         objects.versions.insert(object.to_owned(), self.version);
-        for (name, details) in &objects.classes {
-            objects.facts.classes.insert(name.clone(), details.provider);
-        }
+        let classes = objects.classes.iter();
+        objects.facts.classes = classes.map(|(name, details)| (name.clone(), details.provider)).collect();
         let facts = objects.facts.clone();
         self.forbidden.entry(namespace.into()).or_default().observe(&facts, now);
         let history = self.history.entry(namespace.into()).or_default();
@@ -167,7 +158,17 @@ impl World {
 
     /// What was true that long ago.
     pub fn as_of(&self, namespace: &str, ago: Duration) -> NamespaceFacts {
-        let then = self.clock.now().saturating_sub(ago);
+        self.at(namespace, self.now().saturating_sub(ago))
+    }
+
+    /// How many changes came after the one moment, and no later than the other.
+    pub fn changes_between(&self, namespace: &str, after: Moment, until: Moment) -> usize {
+        let history = self.history.get(namespace).map(Vec::as_slice).unwrap_or_default();
+        history.iter().rev().skip_while(|(at, _)| *at > until).take_while(|(at, _)| *at > after).count()
+    }
+
+    /// What was true at that moment.
+    pub fn at(&self, namespace: &str, then: Moment) -> NamespaceFacts {
         let history = self.history.get(namespace).map(Vec::as_slice).unwrap_or_default();
         let past = history.iter().rev().find(|(at, _)| *at <= then).or_else(|| history.first());
         past.map(|(_, facts)| facts.clone()).unwrap_or_default()
@@ -182,12 +183,14 @@ impl World {
         for (namespace, objects) in &self.shoots {
             for (name, machine) in &objects.facts.machines {
                 if !machine.terminating && names(&machine.provider_id) == Some(server) {
-                    let at = self.clock.now();
-                    self.violations.push(format!("{at:?}: {namespace}/{name} lost its server {server}: {why}"));
+                    let lost = format!("{namespace}/{name} lost its server {server}: {why}");
+                    self.violate(lost);
                     return;
                 }
             }
         }
-        self.servers.remove(&server);
+        if self.servers.remove(&server).is_some() {
+            self.step(Kind::Change, format_args!("server {server} is deleted: {why}"));
+        }
     }
 }

@@ -8,8 +8,8 @@ use mcm_migration_core::plan::ClassDetails;
 use rand::RngExt;
 use serde_json::json;
 
-use super::cloud::server;
-use super::{Objects, World};
+use crate::cloud::server;
+use crate::world::{Objects, World};
 
 pub const OPENSTACK: McmContainers = McmContainers { openstack: true, stackit: false };
 pub const STACKIT: McmContainers = McmContainers { openstack: false, stackit: true };

@@ -1,0 +1,36 @@
+//! Deliberate faults of the product, to see that the world notices. Each takes one precaution away, at the edge where the side task meets the
+//! world or in its settings, so that the side task itself stays the real one.
+
+/// A precaution that is not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// A server is labelled as soon as its Machine has its new ID, whoever may still have the old one in a cache.
+    NoQuarantine,
+    /// The Machine, its version and whose the shoot is are taken from the caches, and no write names a version.
+    NoReadBeforeWrite,
+    /// What a write to the cloud relies on is not asked again when it is sent.
+    NoCheckBeforeLabel,
+    /// Whoever led once goes on writing.
+    NoFence,
+    /// Admission rewrites whatever else is there.
+    NoGate,
+    /// The gate forward lets a class be switched while a Machine of it has neither an ID nor the annotation `settled`.
+    NoGateForward,
+    /// A Machine whose server is not in the LIST is said to have none, at once.
+    NoInflightTimeout,
+    /// The guard is said to hold, and nothing refuses that a class is turned back.
+    NoGuard,
+}
+
+impl Fault {
+    pub const ALL: [Self; 8] = [
+        Self::NoQuarantine,
+        Self::NoReadBeforeWrite,
+        Self::NoCheckBeforeLabel,
+        Self::NoFence,
+        Self::NoGate,
+        Self::NoGateForward,
+        Self::NoInflightTimeout,
+        Self::NoGuard,
+    ];
+}
