@@ -63,6 +63,7 @@ async fn a_stale_snapshot_on_a_seed_without_the_switch_is_left_alone() {
 
     mcm.stop().await.unwrap();
     let stackit = destination::start_mcm(seed, &shoot, Provider::Stackit, Options::default()).await;
+    stackit.await_event("it leads", LONG, |event| *event == mcm_stand_in::Event::Leads).await.unwrap();
     stackit.watch_over(switch(seed, &shoot)).await;
     stackit.watch_over(seed.await_condition(&shoot, "Complete", LONG * 2)).await;
     seed.assert_complete(&shoot).await;
@@ -123,9 +124,8 @@ async fn machines_that_are_made_again_from_a_dump_are_rewritten_as_they_are_made
         let name = made["metadata"]["name"].as_str().unwrap();
         assert_eq!(made["spec"]["providerID"], shoot.stackit_id(name), "in the very answer");
     }
-    let project = shoot.project_id();
-    let again =
-        Mcm::start(&seed.server, &shoot.namespace(), Provider::Stackit, seed.cloud(), &project, Options::default());
+    let (project, namespace) = (shoot.project_id(), shoot.namespace());
+    let again = Mcm::start(&seed.server, &namespace, Provider::Stackit, seed.cloud(), &project, Options::default());
     let again = again.await.unwrap();
     let cleared = || async {
         let machines = seed.machines(&shoot.namespace()).await;

@@ -1,0 +1,90 @@
+//! Two replicas of the product that answer and campaign; one of them may be killed, and is replaced.
+
+use rig::forwarder::{Forwarder, ReplicaId};
+use rig::{ApiServer, Product};
+use tokio::sync::Mutex;
+
+use crate::side_task_support::{LONG, Seed};
+
+/// As short as it can be borne: each new leader begins every wait anew.
+const FLAGS: [&str; 18] = [
+    "--quarantine",
+    "500ms",
+    "--node-ready-for",
+    "300ms",
+    "--inflight-timeout",
+    "2s",
+    "--pass-every",
+    "2s",
+    "--drift-every",
+    "10m",
+    "--lease-duration",
+    "1s",
+    "--lease-renew-deadline",
+    "800ms",
+    "--lease-retry-period",
+    "150ms",
+    "--log",
+    "info,audit=warn",
+];
+
+struct Replica {
+    product: Product,
+    place: ReplicaId,
+}
+
+/// The replicas behind their Service.
+pub struct Crew {
+    forwarder: Forwarder,
+    /// Two, but for the moment in which one is replaced.
+    replicas: Mutex<Vec<Replica>>,
+}
+
+impl Crew {
+    pub async fn start(seed: &Seed) -> Self {
+        let crew = Self { forwarder: Forwarder::start().unwrap(), replicas: Mutex::default() };
+        for _ in 0..2 {
+            let replica = crew.replica(seed).await;
+            crew.replicas.lock().await.push(replica);
+        }
+        crew.forwarder.await_ready(2, LONG).await.unwrap();
+        seed.webhooks_at(&crew.forwarder.url()).await;
+        crew
+    }
+
+    async fn replica(&self, seed: &Seed) -> Replica {
+        let product = seed.replica(&FLAGS);
+        product.ready(LONG).await.unwrap();
+        let admission = product.address("admission", LONG).await.unwrap();
+        let place = self.forwarder.add(admission, product.address("admin", LONG).await.unwrap()).unwrap();
+        Replica { product, place }
+    }
+
+    /// Kills the one that leads, or the other one, and waits until the Service has two again. One dies at a time.
+    pub async fn kill(&self, seed: &Seed, leader: bool) {
+        let mut replicas = self.replicas.lock().await;
+        let at = replicas.iter().position(|replica| leads(&replica.product) == leader).unwrap_or_default();
+        let Replica { product, place } = replicas.remove(at);
+        product.kill();
+        self.forwarder.remove(place);
+        let replica = self.replica(seed).await;
+        replicas.push(replica);
+        self.forwarder.await_ready(2, LONG).await.unwrap();
+    }
+
+    /// Restarts the API server while nobody is replaced.
+    pub async fn restart(&self, server: &ApiServer) {
+        let _replicas = self.replicas.lock().await;
+        server.restart().await.unwrap();
+    }
+}
+
+/// Whether a replica leads, by what it logged last about it.
+fn leads(product: &Product) -> bool {
+    let lines = product.logs();
+    let mut said = lines.iter().rev().filter_map(|line| match line["message"].as_str()? {
+        "leading" => Some(true),
+        message => message.starts_with("no longer leading").then_some(false),
+    });
+    said.next() == Some(true)
+}

@@ -1,0 +1,160 @@
+//! What ends every order: Gardener reconciles until all is turned, and the shoot completes or says why it does not.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use rig::objects;
+use rig::shoot::Provider;
+use serde_json::{Value, json};
+
+use super::order::Obstacle;
+use super::play::Play;
+use super::write::write;
+use crate::side_task_support::LONG;
+
+/// How long Gardener waits between two tries.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// The Deployment and its pod, if they have not been turned yet.
+pub async fn switch(play: &mut Play<'_>) -> anyhow::Result<()> {
+    if !play.deployed {
+        play.deploy().await?;
+    }
+    // A pod that went before the Deployment was turned has not come again.
+    if play.mcms.len() < 2 {
+        play.replace_pods().await?;
+    }
+    Ok(())
+}
+
+/// Tries once to turn what is not turned yet; whether all is.
+async fn flip_once(play: &mut Play<'_>) -> anyhow::Result<bool> {
+    let mut all = true;
+    for which in 0..2 {
+        let (class, _) = play.stage.class(which, Provider::Stackit);
+        let client = &play.stage.seed.client;
+        let read =
+            write(async || objects::get(client, &class).await).await?.done("a read")?.context("a class is gone")?;
+        if read.data["provider"] != "stackit" {
+            all &= play.flip(which).await?;
+        }
+    }
+    Ok(all)
+}
+
+/// Turns the classes as often as it takes.
+pub async fn flip_all(play: &mut Play<'_>) -> anyhow::Result<()> {
+    let start = Instant::now();
+    while !flip_once(play).await? {
+        anyhow::ensure!(start.elapsed() < LONG, "the classes cannot be turned: {}", play.refusal);
+        tokio::time::sleep(AGAIN).await;
+    }
+    Ok(())
+}
+
+/// Tries to turn a class back as soon as the guard is proved, which is refused.
+pub async fn turn_back_in_vain(play: &mut Play<'_>, class: usize) -> anyhow::Result<()> {
+    let start = Instant::now();
+    while !write(async || play.stage.holds("Guarded").await).await?.done("a read")? {
+        anyhow::ensure!(start.elapsed() < LONG, "the guard is not proved");
+        tokio::time::sleep(AGAIN).await;
+    }
+    play.back(class).await
+}
+
+/// Waits until somebody is told what is in the way: by the MachineMigration, or by the refusal of a flip.
+pub async fn await_reason(play: &mut Play<'_>, obstacle: Obstacle) -> anyhow::Result<()> {
+    let start = Instant::now();
+    loop {
+        play.refusal.clear();
+        let turned = flip_once(play).await?;
+        let migration = play.stage.migration();
+        let client = &play.stage.seed.client;
+        let read = write(async || objects::get(client, &migration).await).await?.done("a read")?;
+        let status = read.map(|one| one.data["status"].to_string()).unwrap_or_default();
+        let told = obstacle.reasons().iter().any(|reason| status.contains(reason));
+        if told || (!turned && play.refusal.contains("neither a provider ID")) {
+            return Ok(());
+        }
+        let so_far = || format!("{obstacle:?} is not told: {status}; {}", play.refusal);
+        anyhow::ensure!(start.elapsed() < LONG, so_far());
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Waits until the shoot is through: the condition, and what has to be true with it.
+pub async fn complete(play: &Play<'_>) -> anyhow::Result<()> {
+    let start = Instant::now();
+    loop {
+        let left = match write(async || play.stage.holds("Complete").await).await?.done("a read")? {
+            true => left(play).await?,
+            false => Some("the condition Complete does not hold".to_owned()),
+        };
+        let Some(left) = left else { return Ok(()) };
+        if start.elapsed() > LONG * 2 {
+            let migration = objects::get(&play.stage.seed.client, &play.stage.migration()).await?;
+            anyhow::bail!("{left}; {:?}", migration.map(|one| one.data["status"].to_string()));
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// What is not as it has to be in the end.
+async fn left(play: &Play<'_>) -> anyhow::Result<Option<String>> {
+    let stage = &play.stage;
+    let machines = write(async || list(play).await).await?.done("a read")?;
+    let mut servers: BTreeSet<String> =
+        stage.cloud().servers(&stage.shoot.project_id()).into_iter().map(|server| server.id).collect();
+    for machine in machines {
+        let (metadata, id) = (&machine["metadata"], machine["spec"]["providerID"].as_str().unwrap_or_default());
+        let name = metadata["name"].as_str().unwrap_or_default();
+        if !metadata["deletionTimestamp"].is_null() {
+            return Ok(Some(format!("{name} is still there")));
+        }
+        let Some(server) = id.strip_prefix(&format!("stackit://{}/", stage.shoot.project_id())) else {
+            return Ok(Some(format!("{name} has the ID {id:?}")));
+        };
+        servers.remove(server);
+        let Some(server) = stage.cloud().server(server) else { anyhow::bail!("{name} has lost its server") };
+        let labels = [
+            ("kubernetes.io/machine", name),
+            ("kubernetes.io/machineclass", machine["spec"]["class"]["name"].as_str().unwrap_or_default()),
+        ];
+        if let Some((key, _)) = labels.iter().find(|(key, value)| server.labels.text(key) != Some(value)) {
+            return Ok(Some(format!("the server of {name} has no label {key}")));
+        }
+        if !metadata["annotations"]["stackit.cloud/machine-should-be-migrated"].is_null() {
+            return Ok(Some(format!("{name} has the marker")));
+        }
+    }
+    Ok(servers.pop_first().map(|server| format!("the server {server} is nobody's")))
+}
+
+async fn list(play: &Play<'_>) -> anyhow::Result<Vec<Value>> {
+    let api = objects::api_for(play.stage.seed.client.clone(), &play.stage.machine(0, ""))?;
+    let list = api.list(&kube::api::ListParams::default()).await?;
+    list.items.into_iter().map(|one| Ok(serde_json::to_value(one)?)).collect()
+}
+
+/// Takes away what costs time in later orders: Machines, then the Cluster, so that the shoot is nobody's.
+pub async fn clean_up(play: &Play<'_>) -> anyhow::Result<()> {
+    let client = &play.stage.seed.client;
+    for mcm in &play.mcms {
+        write(async || mcm.stop().await).await?.done("the end of a pod")?;
+    }
+    let namespace = play.stage.shoot.namespace();
+    let cluster =
+        json!({"apiVersion": "extensions.gardener.cloud/v1alpha1", "kind": "Cluster", "metadata": {"name": namespace}});
+    write(async || objects::delete(client, &cluster).await).await?.done("the end of a Cluster")?;
+    for machine in write(async || list(play).await).await?.done("a read")? {
+        let (machine, free) = (
+            json!({"apiVersion": "machine.sapcloud.io/v1alpha1", "kind": "Machine",
+            "metadata": {"name": machine["metadata"]["name"], "namespace": namespace}}),
+            json!({"metadata": {"finalizers": null}}),
+        );
+        write(async || objects::merge(client, &machine, &free).await).await?.done("its finalizers")?;
+        write(async || objects::delete(client, &machine).await).await?.done("the end of a Machine")?;
+    }
+    Ok(())
+}
