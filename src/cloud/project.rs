@@ -109,6 +109,29 @@ impl ProjectClient {
         Ok(found)
     }
 
+    /// Takes labels off a server: a `null` for each key, and no other key is named. Returns the server as the API shows it then.
+    ///
+    /// # Errors
+    /// As [`Self::patch_server_labels`].
+    pub async fn remove_server_labels(
+        &self,
+        region: &Region,
+        server: ServerId,
+        keys: &BTreeSet<String>,
+    ) -> Result<Server, CloudError> {
+        let operation = Operation::PatchServerLabels;
+        if keys.is_empty() {
+            return Err(self.refuse(operation, Some(server), "no label is to be taken off"));
+        }
+        for key in keys {
+            self.check_label(operation, Some(server), key, "")?;
+        }
+        let nulls: BTreeMap<&str, Option<&str>> = keys.iter().map(|key| (key.as_str(), None)).collect();
+        let found: Server = self.server(operation, region, server, Some(json!({ "labels": nulls }))).await?;
+        self.same(operation, server, found.id)?;
+        Ok(found)
+    }
+
     /// The network interfaces of a server.
     ///
     /// # Errors

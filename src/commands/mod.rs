@@ -6,8 +6,10 @@ mod cluster;
 mod duration;
 mod exit;
 mod logging;
+mod node_watch;
 mod nodes;
 mod review;
+mod rollback;
 mod serve;
 
 use std::ffi::OsString;
@@ -38,6 +40,8 @@ enum Command {
     Review(review::ReviewFlags),
     /// Close and prove the guard of shoots, and arm them.
     Arm(arm::ArmFlags),
+    /// Bring one shoot back to OpenStack, step by step.
+    Rollback(rollback::RollbackFlags),
     /// Make a development CA and a serving certificate.
     Certs(certs::CertsFlags),
 }
@@ -60,6 +64,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Serve(flags) => serve::run(flags),
         Command::Review(flags) => review::run(&flags),
         Command::Arm(flags) => arm::run(&flags),
+        Command::Rollback(flags) => rollback::run(&flags),
         Command::Certs(flags) => certs::run(&flags),
     }
 }

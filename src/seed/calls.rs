@@ -127,12 +127,31 @@ impl Seed {
 
     /// Sets the guard's label to `closed`, if the Namespace is still the one of `version`. The answer says whether it is set.
     pub(crate) async fn close_guard(&self, name: &str, version: &str) -> Result<bool, CallError> {
+        self.set_guard(name, version, Some(GuardLabel::CLOSED)).await
+    }
+
+    /// Sets the guard's label to `value` or takes it off, if the Namespace is still the one of `version`. The answer says whether it shows.
+    pub(crate) async fn set_guard(&self, name: &str, version: &str, value: Option<&str>) -> Result<bool, CallError> {
         let api: Api<Namespace> = Api::all(self.client());
-        let patch = json!({"metadata": {"resourceVersion": version, "labels": {keys::GUARD: GuardLabel::CLOSED}}});
+        let patch = json!({"metadata": {"resourceVersion": version, "labels": {keys::GUARD: value}}});
         let (params, patch) = (self.patching(), Patch::Merge(&patch));
-        let doing = format!("cannot set the guard's label on Namespace {name}");
+        let doing = match value {
+            Some(value) => format!("cannot set the guard's label on Namespace {name} to {value}"),
+            None => format!("cannot take the guard's label off Namespace {name}"),
+        };
         let labels = call(doing, api.patch(name, &params, &patch)).await?.metadata.labels.unwrap_or_default();
-        Ok(labels.get(keys::GUARD).map(String::as_str) == Some(GuardLabel::CLOSED))
+        Ok(labels.get(keys::GUARD).map(String::as_str) == value)
+    }
+
+    /// Writes members of the MachineMigration, but not of its status, if it is still the one that `patch` names the `resourceVersion` of.
+    pub(crate) async fn patch_migration(
+        &self,
+        namespace: &str,
+        patch: &serde_json::Value,
+    ) -> Result<MachineMigration, CallError> {
+        let (api, params, patch) = (self.migrations(namespace), self.patching(), Patch::Merge(patch));
+        let doing = format!("cannot write the MachineMigration of {namespace}");
+        call(doing, api.patch(keys::MACHINE_MIGRATION, &params, &patch)).await
     }
 
     /// The MachineMigration of a namespace; none when it, or its definition, does not exist.
@@ -144,6 +163,15 @@ impl Seed {
     /// Makes the MachineMigration of a namespace.
     pub(crate) async fn make_migration(&self, namespace: &str) -> Result<MachineMigration, CallError> {
         let migration = MachineMigration::new(keys::MACHINE_MIGRATION, MachineMigrationSpec { paused: false });
+        self.make_this_migration(namespace, migration).await
+    }
+
+    /// Makes this MachineMigration.
+    pub(crate) async fn make_this_migration(
+        &self,
+        namespace: &str,
+        migration: MachineMigration,
+    ) -> Result<MachineMigration, CallError> {
         let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
         let api = self.migrations(namespace);
         call(format!("cannot make the MachineMigration of {namespace}"), api.create(&params, &migration)).await

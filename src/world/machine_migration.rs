@@ -5,6 +5,8 @@ use kube::CustomResource;
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::RollbackAccount;
+
 /// What an operator asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, CustomResource)]
 #[kube(
@@ -65,6 +67,10 @@ pub struct MachineMigrationStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "MachineCounts")]
     pub machines: Option<MachineCounts>,
+    /// What the last rollback did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RollbackAccount")]
+    pub rollback: Option<RollbackAccount>,
 }
 
 /// How far a shoot is, for display.

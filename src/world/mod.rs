@@ -8,6 +8,7 @@ mod known_world;
 mod machine_migration;
 mod reduce;
 mod resource;
+mod rollback_account;
 mod snapshot;
 mod trouble;
 pub mod watch;
@@ -19,5 +20,9 @@ pub use error::WorldError;
 pub use known_world::World;
 pub use machine_migration::{MachineCounts, MachineMigration, MachineMigrationSpec, MachineMigrationStatus, Phase};
 pub use resource::Resource;
-pub(crate) use snapshot::{detailed_snapshot, machine, machine_of, owner};
+pub use rollback_account::{RollbackAccount, RollbackStep};
+pub(crate) use snapshot::{
+    WayBackSnapshot, detailed_snapshot, machine, machine_of, machine_to_write_back, owner, owner_and_mcm,
+    way_back_snapshot,
+};
 pub use snapshot::{openstack_mcm_pod, shoot_namespaces, snapshot};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use futures::future::{try_join, try_join_all};
 use kube::Client;
 use mcm_migration_core::decide::{MachineFacts, NamespaceFacts};
+use mcm_migration_core::domain::keys;
 use mcm_migration_core::plan::ClassDetails;
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,6 +37,88 @@ pub(crate) async fn detailed_snapshot(
     let (mut facts, classes) = try_join(read(client, namespace, others), classes(client, namespace)).await?;
     facts.classes = classes.iter().map(|(name, class)| (name.clone(), class.provider)).collect();
     Ok((facts, classes))
+}
+
+/// As [`detailed_snapshot`], with the annotation `previous-provider-id` of each Machine that has one, from the same list as the Machines.
+///
+/// # Errors
+/// The first resource that could not be read.
+pub(crate) async fn way_back_snapshot(client: &Client, namespace: &str) -> Result<WayBackSnapshot, WorldError> {
+    let others = [Resource::MachineClasses, Resource::Machines];
+    let others = Resource::ALL.into_iter().filter(move |resource| !others.contains(resource));
+    let machines = list_as(client, Resource::Machines, Which::Of(namespace), machine_with_previous);
+    let read = async { tokio::try_join!(read(client, namespace, others), classes(client, namespace), machines) };
+    let (mut facts, classes, machines) = read.await?;
+    facts.classes = classes.iter().map(|(name, class)| (name.clone(), class.provider)).collect();
+    let mut previous = BTreeMap::new();
+    for (name, machine, annotation) in machines.objects {
+        previous.extend(annotation.map(|id| (name.clone(), id)));
+        facts.machines.insert(name, machine);
+    }
+    Ok(WayBackSnapshot { facts, classes, previous })
+}
+
+/// What the way back is planned from.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WayBackSnapshot {
+    /// What decides.
+    pub(crate) facts: NamespaceFacts,
+    /// The MachineClasses.
+    pub(crate) classes: BTreeMap<Box<str>, ClassDetails>,
+    /// The annotation `previous-provider-id` of each Machine that has one.
+    pub(crate) previous: BTreeMap<Box<str>, Box<str>>,
+}
+
+/// What has to hold right before something old is written: whose the shoot is, and which machine-controller-managers there are.
+///
+/// # Errors
+/// The first resource that could not be read.
+pub(crate) async fn owner_and_mcm(client: &Client, namespace: &str) -> Result<NamespaceFacts, WorldError> {
+    let owner = [Resource::Namespaces, Resource::MachineMigrations, Resource::Workers, Resource::Clusters];
+    read(client, namespace, owner.into_iter().chain([Resource::Deployments, Resource::Pods, Resource::Secrets])).await
+}
+
+/// A Machine, its `resourceVersion` and its annotation `previous-provider-id`; none when it does not exist.
+///
+/// # Errors
+/// When it could not be read.
+pub(crate) async fn machine_to_write_back(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<(MachineFacts, String, Option<Box<str>>)>, WorldError> {
+    let Some(text) = call::get(client, Resource::Machines, namespace, name).await? else { return Ok(None) };
+    let object: &RawValue =
+        serde_json::from_str(&text).map_err(|error| unreadable(Resource::Machines, "an answer".to_owned(), &error))?;
+    let (_, _, previous) = machine_with_previous(object)?;
+    let (facts, version) = machine_of(&text)?;
+    Ok(Some((facts, version, previous)))
+}
+
+/// Name, facts and annotation `previous-provider-id` of a Machine.
+fn machine_with_previous(object: &RawValue) -> Result<(Box<str>, MachineFacts, Option<Box<str>>), WorldError> {
+    #[derive(Deserialize)]
+    struct View {
+        metadata: Metadata,
+    }
+    #[derive(Deserialize)]
+    struct Metadata {
+        #[serde(default)]
+        annotations: Option<BTreeMap<Box<str>, Value>>,
+    }
+    let resource = Resource::Machines;
+    let seen = call::read(resource, object)?;
+    let view: View =
+        serde_json::from_str(object.get()).map_err(|error| unreadable(resource, name_of(object), &error))?;
+    let previous = view.metadata.annotations.unwrap_or_default().remove(keys::PREVIOUS_PROVIDER_ID);
+    let previous = previous.map(|value| value.as_str().unwrap_or_default().into());
+    match seen.fact {
+        Some(Fact::Machine(facts)) => Ok((seen.name, facts, previous)),
+        _ => {
+            let message = "it is no Machine".to_owned();
+            Err(WorldError::Unreadable { resource, what: seen.name.into(), message })
+        }
+    }
 }
 
 /// What ownership is decided by: Namespace, MachineMigration, Workers, Cluster.

@@ -24,6 +24,9 @@ pub const EXCEPTION: &str = "mcm-migration.stackit.cloud/exception";
 /// Namespace: the guard. Values: see [`crate::domain::GuardLabel`].
 pub const GUARD: &str = "mcm-migration.stackit.cloud/guard";
 
+/// MachineMigration: a rollback has paused it, and lifts the pause when it is through. Without it the pause is an operator's own.
+pub const PAUSED_BY_ROLLBACK: &str = "mcm-migration.stackit.cloud/paused-by-rollback";
+
 /// Worker: what Gardener's extension controller is asked to do
 /// (gardener/gardener `pkg/apis/core/v1beta1/constants`).
 pub const GARDENER_OPERATION: &str = "gardener.cloud/operation";

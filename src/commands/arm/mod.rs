@@ -2,7 +2,6 @@
 
 mod flags;
 mod guard;
-mod nodes;
 mod outcome;
 mod print;
 mod walk;
@@ -14,10 +13,10 @@ use futures::stream::FuturesOrdered;
 use mcm_migration_core::plan::NodesRule;
 use tokio::sync::Semaphore;
 
+use super::node_watch::NodeWatch;
 use super::{ClusterError, Exit, fail};
 use crate::seed::{CallError, Seed};
 use crate::world::shoot_namespaces;
-use nodes::NodeWatch;
 use outcome::exit_of;
 use walk::Walk;
 

@@ -8,8 +8,8 @@ use mcm_migration_core::plan::{GuardStep, Say, guard_steps, is_armed, needs_armi
 use tokio::sync::Semaphore;
 
 use super::guard::{Closed, Stop, TRIES, absent, close, qualified, restless, say, say_once};
-use super::nodes::{GivenUp, NodeWatch};
 use super::outcome::{Outcome, Verdict};
+use crate::commands::node_watch::{GivenUp, NodeWatch};
 use crate::seed::{Seed, Unproven, prove};
 use crate::world::openstack_mcm_pod;
 

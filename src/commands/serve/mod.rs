@@ -21,6 +21,7 @@ use crate::serving::{
     ServingMetrics, Shutdown, UnixTime,
 };
 use crate::world::World;
+pub(super) use side_task::{Limit, domain, rate, region};
 use side_task::{SideTaskFlags, SideTaskPart};
 use source::Source;
 use world_metrics::WorldMetrics;

@@ -26,7 +26,7 @@ struct Data {
     key: Option<String>,
 }
 
-pub(super) async fn read(client: &Client, namespace: &str) -> Result<Option<Credentials>, ClusterError> {
+pub(crate) async fn read(client: &Client, namespace: &str) -> Result<Option<Credentials>, ClusterError> {
     let (resource, name) = (Resource::Secrets, keys::CLOUDPROVIDER_SECRET);
     let what = describe(resource, namespace, name);
     let Some(text) = get(client, &what, path(resource, namespace), name).await? else { return Ok(None) };

@@ -8,6 +8,9 @@ mod request;
 mod status;
 mod write;
 
+pub(crate) use credentials::read as read_credentials;
+pub(crate) use read::lease as read_lease;
+
 use std::sync::Arc;
 
 use kube::Config;

@@ -87,7 +87,7 @@ pub(super) fn describe(resource: Resource, namespace: &str, name: &str) -> Strin
     if resource.is_cluster_scoped() { format!("{kind} {name}") } else { format!("{kind} {namespace}/{name}") }
 }
 
-pub(super) async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaseSighting>, ClusterError> {
+pub(crate) async fn lease(client: &Client, namespace: &str) -> Result<Option<LeaseSighting>, ClusterError> {
     let what = format!("Lease {namespace}/{MCM_LEASE}");
     let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases");
     let Some(text) = get(client, &what, path, MCM_LEASE).await? else { return Ok(None) };

@@ -9,5 +9,13 @@
 //! machine-controller-manager that could act is known to have the old IDs in its cache.
 
 mod gate;
+mod holds;
+mod labels;
+mod next;
+mod outline;
+mod previous;
+mod shoot;
 
 pub use gate::{LabelsOf, may_write_back, may_write_old};
+pub use outline::{Line, State, outline};
+pub use shoot::{Ends, Next, Step, WayBack};

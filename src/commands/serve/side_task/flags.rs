@@ -108,7 +108,7 @@ const OWNER_RECORD_RATE: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
 /// A limit, or none.
 #[derive(Debug, Clone, Copy)]
-struct Limit(Option<Rate>);
+pub(in crate::commands) struct Limit(pub(in crate::commands) Option<Rate>);
 
 impl SideTaskFlags {
     /// How the side task is run.
@@ -193,7 +193,7 @@ fn labelling_at_once(seed: Option<Rate>, project: Option<Rate>) -> usize {
     shoots
 }
 
-fn rate(text: &str) -> Result<Limit, String> {
+pub(in crate::commands) fn rate(text: &str) -> Result<Limit, String> {
     if text == "unlimited" {
         return Ok(Limit(None));
     }
@@ -202,14 +202,14 @@ fn rate(text: &str) -> Result<Limit, String> {
         .map_err(|error: crate::cloud::InvalidRate| format!("{error}; or unlimited"))
 }
 
-fn region(text: &str) -> Result<(String, Region), String> {
+pub(in crate::commands) fn region(text: &str) -> Result<(String, Region), String> {
     let wrong = || format!("`{text}` is not OLD=NEW, for example RegionOne=eu01");
     let (old, new) = text.split_once('=').filter(|(old, _)| !old.is_empty()).ok_or_else(wrong)?;
     Ok((old.to_owned(), Region::parse(new).map_err(|error| format!("`{new}`: {error}"))?))
 }
 
 /// With `/machineclass` behind it, a key may have 63 characters.
-fn domain(text: &str) -> Result<String, String> {
+pub(in crate::commands) fn domain(text: &str) -> Result<String, String> {
     let label = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
     };

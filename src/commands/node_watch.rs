@@ -1,4 +1,4 @@
-//! The Nodes of the seed, followed once for all shoots.
+//! The Nodes of the seed, followed once for all shoots of a command.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ struct Known {
 }
 
 /// Follows the Nodes for as long as it lives.
-pub(super) struct NodeWatch {
+pub(in crate::commands) struct NodeWatch {
     started: Instant,
     rule: NodesRule,
     known: watch::Receiver<Known>,
@@ -41,7 +41,7 @@ pub(super) struct NodeWatch {
 
 /// Why the wait ended without all Nodes Ready.
 #[derive(Debug)]
-pub(super) enum GivenUp {
+pub(in crate::commands) enum GivenUp {
     /// Nodes are lost, or do not stay Ready.
     NotReady(NodesNotYet),
     /// The Nodes cannot be read.
@@ -56,7 +56,7 @@ impl Drop for NodeWatch {
 
 impl NodeWatch {
     /// Starts to look at the Nodes.
-    pub(super) fn start(client: Client, rule: NodesRule) -> Self {
+    pub(in crate::commands) fn start(client: Client, rule: NodesRule) -> Self {
         let started = Instant::now();
         let (sender, known) = watch::channel(Known::default());
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -65,13 +65,20 @@ impl NodeWatch {
     }
 
     /// The present moment.
-    pub(super) fn now(&self) -> Moment {
+    pub(in crate::commands) fn now(&self) -> Moment {
         self.started.elapsed()
+    }
+
+    /// The Nodes as they were last seen; none before the first list, or when that is too old for them to have been watched throughout.
+    pub(in crate::commands) fn seen(&self) -> Result<Vec<NodeSeen>, Option<String>> {
+        let known = self.known.borrow();
+        let watched = |until| self.now().saturating_sub(until) <= NodeBook::LONGEST_GAP;
+        if known.until.is_some_and(watched) { Ok(known.nodes.clone()) } else { Err(known.error.clone()) }
     }
 
     /// Waits until every Node has been seen Ready for long enough after `since`. A Node that is lost at the end of that time
     /// ends the wait, as do Nodes that do not stay Ready for twice the time.
-    pub(super) async fn wait(&self, since: Moment) -> Result<(), GivenUp> {
+    pub(in crate::commands) async fn wait(&self, since: Moment) -> Result<(), GivenUp> {
         let _counted = Counted::one(&self.waiting);
         let mut known = self.known.clone();
         let mut silent_since = Instant::now();

@@ -1,0 +1,116 @@
+//! The account in the status of the MachineMigration: it survives the command.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::json;
+
+use super::tell::named;
+use crate::seed::{CallError, Seed};
+use crate::world::{RollbackAccount, RollbackStep};
+
+/// As many steps are kept.
+const STEPS: usize = 40;
+/// As many names of Machines that were left behind.
+const NAMES: usize = 100;
+/// As long is the text of a step, in characters.
+const TEXT: usize = 400;
+/// How often a write is begun again because somebody changed the object in between.
+const TRIES: usize = 8;
+
+/// Writes down that a step begins; `anew` where the last rollback of the shoot is through.
+pub(super) async fn begin(
+    seed: &Seed,
+    namespace: &str,
+    step: &str,
+    objects: &[String],
+    left_behind: &[String],
+    anew: bool,
+) -> Result<(), CallError> {
+    change(seed, namespace, |account, now| {
+        if anew {
+            *account = fresh(now);
+        }
+        keep_left_behind(account, left_behind);
+        let text = named(objects).trim().chars().take(TEXT).collect();
+        match account.steps.last_mut() {
+            Some(last) if last.step == step && last.ended.is_none() => last.text = text,
+            _ => account.steps.push(RollbackStep {
+                step: step.to_owned(),
+                began: Time(now),
+                ended: None,
+                objects: 0,
+                text,
+            }),
+        }
+        let over = account.steps.len().saturating_sub(STEPS);
+        account.steps.drain(..over);
+    })
+    .await
+}
+
+/// Writes down that a step was done to so many objects.
+pub(super) async fn end(seed: &Seed, namespace: &str, step: &str, objects: usize) -> Result<(), CallError> {
+    change(seed, namespace, |account, now| {
+        if let Some(last) = account.steps.iter_mut().rev().find(|last| last.step == step) {
+            last.ended = Some(Time(now));
+            last.objects = last.objects.saturating_add(i32::try_from(objects).unwrap_or(i32::MAX));
+        }
+    })
+    .await
+}
+
+/// Writes down that the shoot is back.
+pub(super) async fn through(seed: &Seed, namespace: &str) -> Result<(), CallError> {
+    change(seed, namespace, |account, now| account.ended = Some(Time(now))).await
+}
+
+fn fresh(now: Timestamp) -> RollbackAccount {
+    RollbackAccount { began: Time(now), ended: None, left_behind: Vec::new(), left_behind_total: 0, steps: Vec::new() }
+}
+
+fn keep_left_behind(account: &mut RollbackAccount, names: &[String]) {
+    for name in names {
+        // A name that is beyond the bound is counted each time it is said anew only once: the list is a prefix in order.
+        if account.left_behind.contains(name) {
+            continue;
+        }
+        if account.left_behind.len() < NAMES {
+            account.left_behind.push(name.clone());
+        }
+    }
+    let total = i32::try_from(names.len().max(account.left_behind.len())).unwrap_or(i32::MAX);
+    account.left_behind_total = account.left_behind_total.max(total);
+}
+
+/// Changes the account, whatever others write meanwhile. Without a MachineMigration there is none.
+async fn change(
+    seed: &Seed,
+    namespace: &str,
+    change: impl Fn(&mut RollbackAccount, Timestamp),
+) -> Result<(), CallError> {
+    let mut tries = TRIES;
+    loop {
+        let Some(migration) = seed.migration(namespace).await? else { return Ok(()) };
+        let now = Timestamp::now();
+        let old = migration.status.and_then(|status| status.rollback);
+        let mut account = old.clone().unwrap_or_else(|| fresh(now));
+        change(&mut account, now);
+        if old.as_ref() == Some(&account) {
+            return Ok(());
+        }
+        let mut value = json!(account);
+        if account.ended.is_none() {
+            // A merge patch keeps what it does not name.
+            value["ended"] = serde_json::Value::Null;
+        }
+        if account.left_behind.is_empty() {
+            value["leftBehind"] = serde_json::Value::Null;
+        }
+        let version = migration.metadata.resource_version;
+        let patch = json!({"metadata": {"resourceVersion": version}, "status": {"rollback": value}});
+        match seed.patch_status(namespace, &patch).await {
+            Err(error) if error.is_conflict() && tries > 1 => tries -= 1,
+            other => return other.map(drop),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The looks at the cloud and the labels that come off, with the key of the shoot's own Secret.
+
+use std::collections::BTreeSet;
+
+use futures::FutureExt;
+use mcm_migration_core::domain::{Region, Server, ServerId};
+use mcm_migration_core::plan::Listed;
+use mcm_migration_core::plan::way_back::may_write_old;
+use secrecy::ExposeSecret;
+
+use super::sight::Sight;
+use super::writes::Failed;
+use crate::cloud::{Check, CloudError, Clouds, ProjectClient, ServiceAccountKey};
+use crate::sidetask::{because, read_credentials};
+use crate::world::{machine_to_write_back, owner_and_mcm};
+
+/// The client of the shoot's project, kept while project and key stay the same.
+pub(super) struct Session {
+    clouds: Clouds,
+    client: Option<ProjectClient>,
+}
+
+impl Session {
+    pub(super) fn new(clouds: Clouds) -> Self {
+        Self { clouds, client: None }
+    }
+
+    async fn open(&mut self, sight: &Sight) -> Result<ProjectClient, Failed> {
+        let invalid = |why: String| Failed::Because(format!("Secret {}/cloudprovider: {why}", sight.namespace));
+        let read = read_credentials(&sight.seed.client(), &sight.namespace).await;
+        let credentials = read.map_err(|error| Failed::Because(error.to_string()))?;
+        let credentials = credentials.ok_or_else(|| invalid("it is absent".to_owned()))?;
+        let project = credentials.project.ok_or_else(|| invalid("its project-id is no plain UUID".to_owned()))?;
+        let key = credentials.key.ok_or_else(|| invalid("it has no serviceaccount.json".to_owned()))?;
+        let key =
+            ServiceAccountKey::parse(key.expose_secret().as_bytes()).map_err(|error| invalid(error.to_string()))?;
+        if let Some(client) = self.client.as_ref().filter(|client| client.project() == project && *client.key() == key)
+        {
+            return Ok(client.clone());
+        }
+        let client = self.clouds.project(project, key);
+        self.client = Some(client.clone());
+        Ok(client)
+    }
+
+    /// LISTs the servers of a region.
+    pub(super) async fn list(&mut self, sight: &mut Sight, region: &Region) -> Result<(), Failed> {
+        let client = self.open(sight).await?;
+        let asked = sight.now();
+        let servers = client.list_servers(region).await.map_err(|error| failed(&error))?;
+        sight.cloud.lists.insert(region.clone(), Listed::new(servers, asked));
+        Ok(())
+    }
+
+    /// Takes labels off a server, checks the answer, and reads it back. One that is gone has none.
+    pub(super) async fn unlabel(
+        &mut self,
+        sight: &mut Sight,
+        machine: &str,
+        region: &Region,
+        server: ServerId,
+        keys: &BTreeSet<Box<str>>,
+    ) -> Result<(), Failed> {
+        let client = self.open(sight).await?;
+        let planned = sight.snapshot.facts.machines.get(machine).map(|machine| machine.provider_id.clone());
+        let checked = client.checked(check(sight, machine, planned.unwrap_or_default(), client.project()));
+        let keys: BTreeSet<String> = keys.iter().map(ToString::to_string).collect();
+        let done = async {
+            let answer = checked.remove_server_labels(region, server, &keys).await?;
+            let read = client.get_server(region, server).await?;
+            Ok((answer, read))
+        };
+        let (answer, read): (Server, Server) = match done.await {
+            Ok(both) => both,
+            Err(CloudError::Gone(_)) => {
+                // What the last LIST shows is no longer so.
+                sight.cloud.lists.remove(region);
+                return Ok(());
+            }
+            Err(error) => return Err(failed(&error)),
+        };
+        for shown in [&answer, &read] {
+            if let Some(key) = keys.iter().find(|key| shown.labels.contains_key(key.as_str())) {
+                return Err(Failed::Because(format!("server {server} still shows the label {key}")));
+            }
+        }
+        sight.cloud.take_up(region, read);
+        Ok(())
+    }
+}
+
+/// What is asked right before each try of the write: the gate, and that the Machine is the one that was planned for.
+fn check(sight: &Sight, machine: &str, planned: Box<str>, project: mcm_migration_core::domain::ProjectId) -> Check {
+    let (client, namespace, machine) = (sight.seed.client(), sight.namespace.clone(), machine.to_owned());
+    Check::new(move || {
+        let (client, namespace, machine, planned) =
+            (client.clone(), namespace.clone(), machine.clone(), planned.clone());
+        async move {
+            let facts = owner_and_mcm(&client, &namespace).await.map_err(|error| error.to_string())?;
+            may_write_old(&facts).map_err(|why| Failed::from(why).to_string())?;
+            if facts.project != Some(project) {
+                return Err("the Secret names another project now".to_owned());
+            }
+            let now = machine_to_write_back(&client, &namespace, &machine).await.map_err(|error| error.to_string())?;
+            match now {
+                Some((facts, ..)) if facts.provider_id == planned => Ok(()),
+                _ => Err(format!("Machine {machine} is another now")),
+            }
+        }
+        .boxed()
+    })
+}
+
+fn failed(error: &CloudError) -> Failed {
+    match error {
+        CloudError::CalledOff(_) => Failed::Changed(error.to_string()),
+        _ => Failed::Because(because(error).to_string()),
+    }
+}
