@@ -10,7 +10,7 @@ use super::{Direction, Moment};
 const GONE_FOR: Duration = Duration::from_secs(3600);
 
 /// The Lease `machine-controller` of a shoot, as one read shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct LeaseSighting {
     /// `spec.holderIdentity`: the host name of a pod, which is its name.
     pub holder: Box<str>,
@@ -20,7 +20,7 @@ pub struct LeaseSighting {
 
 /// What this leader has seen of one shoot, kept from look to look. A new leader starts with nothing: waiting is free,
 /// remembering is not safe.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Seen {
     pub(super) direction: Direction,
     ids: BTreeMap<Box<str>, (Box<str>, Moment)>,
@@ -33,7 +33,7 @@ pub struct Seen {
 }
 
 /// A pod of the machine-controller-manager, as this leader has seen it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct PodSeen {
     pub(super) name: Box<str>,
     pub(super) node: Box<str>,
@@ -49,7 +49,7 @@ pub(super) struct PodSeen {
 }
 
 /// The Lease, as this leader has seen it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct LeaseSeen {
     pub(super) sighting: LeaseSighting,
     /// When the read was asked for that was the last to show this.
@@ -143,6 +143,34 @@ impl Seen {
     #[must_use]
     pub fn restoring_since(&self) -> Option<Moment> {
         self.restoring
+    }
+
+    /// The same, counted from `origin`; what came before it counts as seen at `origin`. Two memories of the same things, made at different times,
+    /// are equal when they are counted from the same time before each.
+    #[must_use]
+    pub fn counted_from(&self, origin: Moment) -> Self {
+        let moved = |moment: Moment| moment.saturating_sub(origin);
+        let lease = self.lease.clone().map(|lease| LeaseSeen {
+            asked: moved(lease.asked),
+            changed_after: lease.changed_after.map(moved),
+            ..lease
+        });
+        let pod = |pod: &PodSeen| PodSeen {
+            first: moved(pod.first),
+            restarted: pod.restarted.map(moved),
+            held: pod.held.map(moved),
+            gone: pod.gone.map(moved),
+            ..pod.clone()
+        };
+        Self {
+            ids: self.ids.iter().map(|(name, (id, since))| (name.clone(), (id.clone(), moved(*since)))).collect(),
+            openstack_gone: self.openstack_gone.map(moved),
+            machines_then: self.machines_then.clone(),
+            without_id: self.without_id.iter().map(|(name, since)| (name.clone(), moved(*since))).collect(),
+            restoring: self.restoring.map(moved),
+            pods: self.pods.iter().map(|(uid, seen)| (uid.clone(), pod(seen))).collect(),
+            lease,
+        }
     }
 
     fn observe_ids(&mut self, facts: &NamespaceFacts, now: Moment) {

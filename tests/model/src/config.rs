@@ -1,0 +1,76 @@
+//! What a search begins with, and how much may go wrong in it.
+
+use crate::state::{Budget, Class, Id, Machine, Seed, Server, Stage, State, Template};
+
+/// The bounds of one search.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// What it is about, in one sentence.
+    pub about: &'static str,
+    /// The class of each Machine; a Machine that nobody makes stays absent.
+    pub class_of: [usize; crate::state::MACHINES],
+    /// The state to begin with.
+    pub start: State,
+    /// Gardener wants the shoot on STACKIT.
+    pub wants_stackit: bool,
+    /// The second seed's classes are `stackit` when the shoot comes there.
+    pub second_seed_switched: bool,
+    /// The first seed is cut off from its gardenlet and goes on when the shoot moves.
+    pub bad_case: bool,
+    /// The owner record is looked up.
+    pub owner_record: bool,
+    /// The server that the first Machine's ID names has another name.
+    pub misnamed: bool,
+    /// The project's ID in the Secret is not a plain UUID.
+    pub odd_project: bool,
+    /// A server of another landscape carries the label of the first class.
+    pub neighbour: bool,
+    /// The guard's policies are not installed.
+    pub no_policies: bool,
+    /// Machine-controller-managers may sweep for orphans at any time; else the search would be about other things.
+    pub sweeps: bool,
+    /// Reasons that may hold a run up for ever.
+    pub may_wait_for: &'static [&'static str],
+}
+
+impl Config {
+    /// One seed, whose shoot is still on OpenStack: Machines with these IDs, in these classes.
+    #[must_use]
+    pub fn one_seed(name: &'static str, about: &'static str, ids: [Id; 3], class_of: [usize; 3], budget: Budget) -> Self {
+        let mut seed = Seed { stage: Stage::Ours, template: Template::OpenStack, ..Seed::default() };
+        let mut state = State::default();
+        seed.pools = [crate::state::NO_POOL; 2];
+        for (index, id) in ids.into_iter().enumerate() {
+            seed.machines[index] = Machine { id, flags: 0 };
+            if id != Id::Absent {
+                let class = class_of[index];
+                seed.classes[class] = Class::OpenStack;
+                seed.pools[class] = u8::try_from(class).unwrap_or_default();
+                state.wanted |= 1 << index;
+            }
+            if id == Id::Legacy {
+                state.cloud.old[index] = Server::There;
+            }
+        }
+        state.seeds[0] = seed;
+        state.budget = budget;
+        Self {
+            name,
+            about,
+            class_of,
+            start: state,
+            wants_stackit: true,
+            second_seed_switched: true,
+            bad_case: false,
+            owner_record: false,
+            misnamed: false,
+            odd_project: false,
+            neighbour: false,
+            no_policies: false,
+            sweeps: true,
+            may_wait_for: &[],
+        }
+    }
+}

@@ -1,0 +1,609 @@
+//! The model: which steps are possible in a state, and what each makes of it.
+
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::admission::{self, keep_guard, keep_ids, no_mixed, no_way_back};
+use crate::config::Config;
+use crate::gates::{Gate, Out};
+use crate::memory::HORIZON;
+use crate::planner::{self, Wish};
+use crate::state::{
+    ARMED, Class, EXISTS, FOREIGN, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, Mcm, NO_POOL, NOT_READY, PAUSED,
+    PAUSE_BROKEN, POS, PST, Process, SEEDS, SETTLED, Seed, Server, Shown, Stage, State, TERMINATING, Template, W_ARMED, Window, Write,
+};
+use crate::step::Step;
+use crate::memo;
+
+/// A configuration, and the gates that are out.
+#[derive(Clone, Copy, Debug)]
+pub struct World {
+    /// The bounds.
+    pub config: Config,
+    /// The gates that are out.
+    pub out: Out,
+    id: u64,
+}
+
+impl World {
+    /// A world, with these gates out.
+    #[must_use]
+    pub fn new(config: Config, out: Out) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self { config, out, id: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// The state to begin with.
+    #[must_use]
+    pub fn start(&self) -> State {
+        let mut state = self.config.start;
+        for seed in &mut state.seeds {
+            let kind = if seed.template == Template::OpenStack { POS } else { PST };
+            if seed.stage != Stage::Absent && seed.template != Template::None {
+                (seed.mcms[kind].shown, seed.mcms[kind].process) = (Shown::Here, Process::On);
+            }
+            for mcm in &mut seed.mcms {
+                mcm.node = HORIZON;
+            }
+        }
+        self.settle(&mut state);
+        state
+    }
+
+    /// What the leader of a seed would write, and what it waits for.
+    #[must_use]
+    pub fn wish(&self, state: &State, index: usize) -> Rc<Wish> {
+        let (seed, cloud) = planner::key(state, index);
+        memo::wish(self.id, (index as u8, seed, cloud), || Rc::new(planner::wish(&self.config, index, &seed, &cloud, self.out)))
+    }
+
+    /// What somebody's write makes of a Machine.
+    fn written(&self, state: &State, index: usize, m: usize) -> Machine {
+        let (mut seed, _) = planner::key(state, index);
+        (seed.seen, seed.window) = (0, state.seeds[index].window);
+        let machine = seed.machines[m];
+        memo::machine(self.id, (index as u8, seed, m as u8, machine), || {
+            admission::write_machine(&self.config, index, &seed, m, machine, self.out)
+        })
+    }
+
+    fn may_flip(&self, state: &State, index: usize, c: usize) -> bool {
+        let (mut seed, _) = planner::key(state, index);
+        (seed.seen, seed.window) = (0, state.seeds[index].window);
+        memo::flip(self.id, (index as u8, seed, c as u8), || {
+            admission::class_may_flip(&self.config, index, &seed, c, self.out)
+        })
+    }
+
+    fn worker_marked(&self, state: &State, index: usize) -> bool {
+        let (mut seed, _) = planner::key(state, index);
+        (seed.seen, seed.window) = (0, state.seeds[index].window);
+        memo::worker(self.id, (index as u8, seed), || admission::worker_is_marked(&self.config, index, &seed, self.out))
+    }
+
+    /// Everything that could happen; what is not possible leaves the state as it is.
+    #[must_use]
+    pub fn candidates(&self, state: &State) -> Vec<Step> {
+        let mut steps = Vec::with_capacity(64);
+        if state.harm != 0 {
+            return steps;
+        }
+        let budget = &state.budget;
+        for s in (0..SEEDS as u8).filter(|s| state.seeds[usize::from(*s)].stage != Stage::Absent) {
+            let seed = &state.seeds[usize::from(s)];
+            self.of_writes(state, s, &mut steps);
+            steps.extend([Step::PoliciesSee(s), Step::SetTemplate(s, Template::Stackit), Step::WorkerWritten(s)]);
+            steps.extend([Step::RollOut(s), Step::PoolMoves(s)]);
+            if budget.template_back > 0 {
+                steps.push(Step::SetTemplate(s, Template::OpenStack));
+            }
+            if budget.crashes > 0 {
+                steps.push(Step::Crashes(s));
+            }
+            if budget.pauses > 0 {
+                steps.push(Step::Pauses(s));
+            }
+            steps.push(Step::Resumes(s));
+            if budget.meddling > 0 {
+                steps.push(Step::GuardRemoved(s));
+            }
+            for kind in 0..MCMS as u8 {
+                steps.extend([Step::PodStarts(s, kind), Step::PodEnds(s, kind), Step::PodForced(s, kind)]);
+                steps.extend([Step::Freezes(s, kind), Step::Wakes(s, kind), Step::CutOff(s, kind), Step::Restarts(s, kind)]);
+            }
+            for c in (0..seed.classes.len() as u8).filter(|c| seed.classes[usize::from(*c)] != Class::Absent) {
+                steps.extend([Step::ClassForward(s, c), Step::ClassGoes(s, c)]);
+                if budget.class_back > 0 {
+                    steps.push(Step::ClassBack(s, c));
+                }
+            }
+            for m in 0..MACHINES as u8 {
+                steps.extend([Step::MachineMade(s, m), Step::MachineDeleted(s, m), Step::MachineWritten(s, m)]);
+                steps.extend([Step::PosAsks(s, m), Step::PosFinds(s, m), Step::PosDeletes(s, m)]);
+                steps.extend([Step::PstCreates(s, m), Step::PstDeletes(s, m)]);
+                if self.config.sweeps {
+                    steps.extend([Step::PosSweeps(s, m), Step::PstSweeps(s, m)]);
+                }
+                if budget.meddling > 0 {
+                    steps.push(Step::OldIdWritten(s, m));
+                }
+            }
+        }
+        for m in 0..MACHINES as u8 {
+            steps.push(Step::ServerAppears(m));
+            if self.config.neighbour {
+                steps.push(Step::NeighbourSweeps(m));
+            }
+        }
+        if self.config.start.budget.moves > 0 {
+            steps.extend([Step::RecordMoves, Step::Leaves, Step::Persists, Step::Arrives, Step::RestoreEnds]);
+            for m in 0..MACHINES as u8 {
+                steps.extend([Step::LeftBehind(m), Step::Restored(m)]);
+            }
+        }
+        steps.push(Step::Tick);
+        steps
+    }
+
+    fn of_writes(&self, state: &State, s: u8, steps: &mut Vec<Step>) {
+        let seed = &state.seeds[usize::from(s)];
+        if seed.left != Write::None {
+            steps.push(Step::LeftLands(s));
+        }
+        if seed.sent != Write::None {
+            steps.push(Step::Lands(s));
+            return;
+        }
+        let fenced = self.config.owner_record && !self.out.has(Gate::OwnerRecord) && (state.record != 0) == (s == 0);
+        if !fenced {
+            steps.extend(self.wish(state, usize::from(s)).writes.iter().map(|write| Step::Send(s, *write)));
+        }
+    }
+
+    /// The state after a step; none where it is not possible or changes nothing.
+    #[must_use]
+    pub fn after(&self, state: &State, step: Step) -> Option<State> {
+        let mut next = *state;
+        self.apply(&mut next, step);
+        if next == *state {
+            return None;
+        }
+        self.settle(&mut next);
+        Some(next)
+    }
+
+    /// Informers, caches and leaders take up what has changed.
+    fn settle(&self, state: &mut State) {
+        for index in 0..SEEDS {
+            let seed = &mut state.seeds[index];
+            if seed.stage == Stage::Absent {
+                continue;
+            }
+            let now = admission::now(seed);
+            seed.window.open |= now.open;
+            seed.window.settled |= now.settled;
+            seed.window.done |= now.done;
+            let (machines, classes) = (seed.machines, seed.classes);
+            for mcm in &mut seed.mcms {
+                if mcm.process == Process::Off {
+                    (mcm.views, mcm.older) = ([0; 5], [0; 5]);
+                } else {
+                    mcm.take_up(&machines, &classes);
+                }
+            }
+            let (mut key, _) = planner::key(state, index);
+            for kind in 0..MCMS {
+                key.mcms[kind].process = state.seeds[index].mcms[kind].process;
+            }
+            let seen = memo::look(self.id, (index as u8, key), || planner::look(&self.config, index, &key, self.out));
+            state.seeds[index].seen = seen;
+        }
+    }
+
+    fn apply(&self, state: &mut State, step: Step) {
+        let world = self;
+        match step {
+            Step::Tick => world.tick(state),
+            Step::Send(s, write) => state.seeds[usize::from(s)].sent = write,
+            Step::Lands(s) => {
+                let write = std::mem::take(&mut state.seeds[usize::from(s)].sent);
+                world.land(state, usize::from(s), write);
+            }
+            Step::LeftLands(s) => {
+                let write = std::mem::take(&mut state.seeds[usize::from(s)].left);
+                world.land(state, usize::from(s), write);
+            }
+            Step::ServerAppears(m) => {
+                let server = &mut state.cloud.old[usize::from(m)];
+                if matches!(server, Server::Asked | Server::AskedBefore) {
+                    *server = Server::There;
+                }
+            }
+            Step::NeighbourSweeps(m) => drop(state.neighbour_sweeps(&world.config, usize::from(m))),
+            Step::PosAsks(s, m) => drop(state.pos_asks(&world.config, usize::from(s), usize::from(m))),
+            Step::PosFinds(s, m) => {
+                if state.pos_finds(usize::from(s), usize::from(m)) {
+                    state.seeds[usize::from(s)].machines[usize::from(m)].id = Id::Legacy;
+                }
+            }
+            Step::PosDeletes(s, m) => drop(state.pos_deletes(&world.config, usize::from(s), usize::from(m))),
+            Step::PosSweeps(s, m) => drop(state.pos_sweeps(usize::from(s), usize::from(m))),
+            Step::PstCreates(s, m) => drop(state.pst_creates(&world.config, usize::from(s), usize::from(m))),
+            Step::PstDeletes(s, m) => drop(state.pst_deletes(&world.config, usize::from(s), usize::from(m))),
+            Step::PstSweeps(s, m) => drop(state.pst_sweeps(&world.config, usize::from(s), usize::from(m))),
+            Step::MachineWritten(s, m) => world.machine_written(state, usize::from(s), usize::from(m)),
+            Step::WorkerWritten(s) => {
+                if state.seeds[usize::from(s)].stage != Stage::Absent && world.worker_marked(state, usize::from(s)) {
+                    state.seeds[usize::from(s)].worker_marked = true;
+                }
+            }
+            Step::RecordMoves | Step::Leaves | Step::Persists | Step::Arrives | Step::RestoreEnds => world.moves(state, step),
+            Step::LeftBehind(m) | Step::Restored(m) => world.moves_machine(state, step, usize::from(m)),
+            Step::Crashes(s) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                if state.budget.crashes > 0 && seed.left == Write::None {
+                    state.budget.crashes -= 1;
+                    seed.left = std::mem::take(&mut seed.sent);
+                    seed.seen = 0;
+                    for mcm in &mut seed.mcms {
+                        mcm.node = if mcm.node == NOT_READY { NOT_READY } else { 0 };
+                    }
+                }
+            }
+            _ => world.apply_in_seed(state, step),
+        }
+    }
+
+    fn machine_written(&self, state: &mut State, s: usize, m: usize) {
+        if state.seeds[s].machines[m].id != Id::Legacy {
+            return;
+        }
+        let machine = self.written(state, s, m);
+        self.put(state, s, m, machine);
+    }
+
+    fn put(&self, state: &mut State, s: usize, m: usize, machine: Machine) {
+        let seed = &mut state.seeds[s];
+        if machine.id == Id::Rewritten && seed.migration & PAUSED != 0 && seed.window.open & W_ARMED == 0 {
+            state.harm |= PAUSE_BROKEN;
+        }
+        state.seeds[s].machines[m] = machine;
+    }
+
+    /// A write of the side task takes effect, if what it relies on is still so.
+    fn land(&self, state: &mut State, s: usize, write: Write) {
+        let may_flip = |state: &State, c: u8| self.may_flip(state, s, usize::from(c));
+        let was = |state: &State, m: u8, machine: Machine| state.seeds[s].machines[usize::from(m)] == machine;
+        match write {
+            Write::None => {}
+            Write::SettleId(m, machine) if was(state, m, machine) => {
+                state.seeds[s].machines[usize::from(m)] = Machine { id: Id::Legacy, flags: machine.flags | MIGRATED };
+            }
+            Write::SettleNoServer(m, machine) if was(state, m, machine) => {
+                state.seeds[s].machines[usize::from(m)].flags |= SETTLED;
+            }
+            Write::Touch(m, machine) if was(state, m, machine) => {
+                let written = self.written(state, s, usize::from(m));
+                self.put(state, s, usize::from(m), Machine { flags: written.flags | MARKED, ..written });
+            }
+            Write::Clear(m, machine) if was(state, m, machine) => {
+                state.seeds[s].machines[usize::from(m)].flags &= !MARKED;
+            }
+            Write::SettleId(..) | Write::SettleNoServer(..) | Write::Touch(..) | Write::Clear(..) => {}
+            Write::Retire(c) => {
+                if state.seeds[s].classes[usize::from(c)] == Class::OpenStack && may_flip(state, c) {
+                    state.seeds[s].classes[usize::from(c)] = Class::Stackit;
+                }
+            }
+            Write::CloseGuard => {
+                let seed = &mut state.seeds[s];
+                seed.migration = (seed.migration | EXISTS) & !ARMED;
+                if seed.guard == Guard::None {
+                    (seed.guard, seed.policies_see) = (Guard::Closed, false);
+                }
+            }
+            Write::Arm(version) => {
+                if state.seeds[s].migration == version {
+                    state.seeds[s].migration |= ARMED;
+                }
+            }
+            Write::Disarm => state.seeds[s].migration &= !ARMED,
+            Write::Label(m) => {
+                let m = usize::from(m);
+                if state.cloud.old[m].is_listed() {
+                    state.cloud.old[m] = Server::Labelled;
+                    if self.config.misnamed && m == 0 {
+                        state.harm |= FOREIGN;
+                    }
+                }
+            }
+            Write::Mark(marked) => state.seeds[s].worker_marked = marked,
+            Write::Report(labelled) => {
+                let migration = &mut state.seeds[s].migration;
+                if *migration & EXISTS != 0 {
+                    *migration = if labelled { *migration | LABELLED } else { *migration & !LABELLED };
+                }
+            }
+        }
+    }
+
+    fn tick(&self, state: &mut State) {
+        let under_way = |seed: &Seed| {
+            seed.sent != Write::None || seed.left != Write::None || (seed.guard != Guard::None && !seed.policies_see)
+        };
+        if state.seeds.iter().any(under_way) || state.cloud.old.contains(&Server::AskedBefore) {
+            return;
+        }
+        for server in &mut state.cloud.old {
+            if *server == Server::Asked {
+                *server = Server::AskedBefore;
+            }
+        }
+        if state.record == 1 {
+            state.record = 2;
+        }
+        for index in 0..SEEDS {
+            if state.seeds[index].stage == Stage::Absent {
+                continue;
+            }
+            for mcm in &mut state.seeds[index].mcms {
+                mcm_ticks(mcm);
+            }
+            let seed = &mut state.seeds[index];
+            seed.seen = memo::aged(self.id, seed.seen, || planner::aged(seed.seen));
+            let stale = self.out.has(Gate::AdmissionFresh) || self.out.has(Gate::ForwardFresh);
+            if !stale {
+                seed.window = Window::default();
+            }
+        }
+    }
+
+    fn moves(&self, state: &mut State, step: Step) {
+        let (bad, arrived) = (self.config.bad_case, state.seeds[1].stage != Stage::Absent);
+        let first = &mut state.seeds[0];
+        let no_pods = first.mcms.iter().all(|mcm| mcm.shown == Shown::Gone);
+        match step {
+            Step::RecordMoves if bad && state.record == 0 && state.budget.moves > 0 => state.record = 1,
+            Step::Leaves if !bad && state.budget.moves > 0 && first.stage == Stage::Ours => {
+                state.budget.moves -= 1;
+                (first.stage, first.template) = (Stage::Leaving, Template::None);
+                for mcm in first.mcms.iter_mut().filter(|mcm| mcm.shown == Shown::Here) {
+                    mcm.shown = Shown::Leaving;
+                }
+            }
+            Step::Persists if !bad && first.stage == Stage::Leaving && no_pods => {
+                first.stage = Stage::Persisted;
+                state.carried = first.machines;
+            }
+            Step::Persists if bad && state.record != 0 && state.budget.moves > 0 => {
+                state.budget.moves -= 1;
+                state.carried = first.machines;
+            }
+            Step::Arrives if !arrived => {
+                let here = if bad {
+                    state.budget.moves == 0 && (!self.config.owner_record || state.record == 2)
+                } else {
+                    first.stage == Stage::Persisted && first.machines.iter().all(|machine| !machine.exists())
+                };
+                if here {
+                    self.arrives(state);
+                }
+            }
+            Step::RestoreEnds => {
+                let (second, carried) = (&state.seeds[1], &state.carried);
+                let all = (0..MACHINES).all(|m| second.machines[m].exists() || !carried[m].exists());
+                if second.stage == Stage::Restoring && all && second.mcms.iter().any(|mcm| mcm.shown == Shown::Here) {
+                    state.seeds[1].stage = Stage::Ours;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn arrives(&self, state: &mut State) {
+        let (class, template) = if self.config.second_seed_switched {
+            (Class::Stackit, Template::Stackit)
+        } else {
+            (Class::OpenStack, Template::OpenStack)
+        };
+        let first = state.seeds[0];
+        let second = &mut state.seeds[1];
+        *second = Seed { stage: Stage::Restoring, template, pools: first.pools, ..Seed::default() };
+        for mcm in &mut second.mcms {
+            mcm.node = HORIZON;
+        }
+        for pool in first.pools.iter().filter(|pool| **pool != NO_POOL) {
+            second.classes[usize::from(*pool)] = class;
+        }
+    }
+
+    fn moves_machine(&self, state: &mut State, step: Step, m: usize) {
+        match step {
+            Step::LeftBehind(_) if state.seeds[0].stage == Stage::Persisted => state.seeds[0].machines[m] = Machine::default(),
+            Step::Restored(_) if state.seeds[1].stage == Stage::Restoring => {
+                let carried = state.carried[m];
+                if !state.seeds[1].machines[m].exists() && carried.exists() && !no_mixed(&self.config, &state.seeds[1], carried, self.out) {
+                    state.seeds[1].machines[m] = Machine { flags: carried.flags & !TERMINATING, ..carried };
+                    state.carried[m] = Machine::default();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn mcm_ticks(mcm: &mut Mcm) {
+    mcm.node = match mcm.process {
+        Process::Frozen => NOT_READY,
+        _ if mcm.node == NOT_READY => NOT_READY,
+        _ => (mcm.node + 1).min(HORIZON),
+    };
+    match mcm.process {
+        Process::Off | Process::Frozen => {}
+        // A pod that is gone: its lost Lease has ended it.
+        _ if mcm.shown == Shown::Gone => mcm.process = Process::Off,
+        Process::Cut => {}
+        Process::On => (mcm.older, mcm.views) = (mcm.views, [0; 5]),
+        Process::Woken => (mcm.process, mcm.older, mcm.views) = (Process::On, [0; 5], [0; 5]),
+    }
+}
+
+impl World {
+    fn apply_in_seed(&self, state: &mut State, step: Step) {
+        let (config, out) = (&self.config, self.out);
+        match step {
+            Step::SetTemplate(s, template) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                let back = template == Template::OpenStack;
+                let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
+                if !reconciled || seed.template == template || (back && state.budget.template_back == 0) || (!back && !config.wants_stackit) {
+                    return;
+                }
+                state.budget.template_back -= u8::from(back);
+                seed.template = template;
+                let other = if back { PST } else { POS };
+                if seed.mcms[other].shown == Shown::Here {
+                    seed.mcms[other].shown = Shown::Leaving;
+                }
+            }
+            Step::PodStarts(s, kind) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                let right = (kind == POS as u8 && seed.template == Template::OpenStack)
+                    || (kind == PST as u8 && seed.template == Template::Stackit);
+                let restored = seed.stage != Stage::Restoring || state.carried.iter().all(|machine| !machine.exists());
+                let mcm = &mut seed.mcms[usize::from(kind)];
+                if right && restored && mcm.shown == Shown::Gone && mcm.process == Process::Off {
+                    (mcm.shown, mcm.process, mcm.restarts) = (Shown::Here, Process::On, 0);
+                    mcm.uid += 1;
+                }
+            }
+            Step::PodEnds(s, kind) => {
+                let mcm = &mut state.seeds[usize::from(s)].mcms[usize::from(kind)];
+                if mcm.shown == Shown::Leaving && mcm.process != Process::Frozen {
+                    (mcm.shown, mcm.process) = (Shown::Gone, Process::Off);
+                }
+            }
+            Step::PodForced(s, kind) => {
+                let mcm = &mut state.seeds[usize::from(s)].mcms[usize::from(kind)];
+                if mcm.shown == Shown::Leaving && mcm.process == Process::Frozen && mcm.node == NOT_READY {
+                    mcm.shown = Shown::Gone;
+                }
+            }
+            Step::Freezes(s, kind) => {
+                let mcm = &mut state.seeds[usize::from(s)].mcms[usize::from(kind)];
+                if state.budget.freezes > 0 && mcm.process == Process::On {
+                    state.budget.freezes -= 1;
+                    mcm.process = Process::Frozen;
+                }
+            }
+            Step::Wakes(s, kind) => {
+                let mcm = &mut state.seeds[usize::from(s)].mcms[usize::from(kind)];
+                if mcm.process == Process::Frozen {
+                    let noticed = mcm.node == NOT_READY;
+                    mcm.process = if noticed { Process::Woken } else { Process::On };
+                    mcm.node = if noticed { 0 } else { mcm.node };
+                }
+            }
+            Step::CutOff(s, kind) => {
+                let mcm = &mut state.seeds[usize::from(s)].mcms[usize::from(kind)];
+                if state.budget.cuts > 0 && mcm.process == Process::On && mcm.shown == Shown::Here {
+                    state.budget.cuts -= 1;
+                    mcm.process = Process::Cut;
+                }
+            }
+            Step::Restarts(s, kind) => {
+                let mcm = &mut state.seeds[usize::from(s)].mcms[usize::from(kind)];
+                if mcm.process == Process::Cut {
+                    (mcm.process, mcm.views, mcm.older) = (Process::On, [0; 5], [0; 5]);
+                    mcm.restarts += 1;
+                }
+            }
+            Step::ClassForward(s, c) => {
+                let (index, c) = (usize::from(s), usize::from(c));
+                let seed = &state.seeds[index];
+                let wanted = seed.pools.contains(&(c as u8));
+                let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
+                let asked = reconciled && wanted && seed.template == Template::Stackit && seed.classes[c] == Class::OpenStack;
+                if asked && self.may_flip(state, index, c) {
+                    state.seeds[index].classes[c] = Class::Stackit;
+                }
+            }
+            Step::ClassBack(s, c) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                let wanted = seed.stage == Stage::Ours && seed.template == Template::OpenStack;
+                if wanted && seed.classes[usize::from(c)] == Class::Stackit && !no_way_back(config, seed, out) {
+                    state.budget.class_back -= 1;
+                    seed.classes[usize::from(c)] = Class::OpenStack;
+                }
+            }
+            Step::RollOut(s) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                if state.budget.roll_outs > 0 && seed.template == Template::Stackit && seed.classes[1] == Class::Absent {
+                    state.budget.roll_outs -= 1;
+                    seed.classes[1] = Class::Stackit;
+                }
+            }
+            Step::PoolMoves(s) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                if config.start.budget.roll_outs > 0 && seed.classes[1] != Class::Absent && seed.pools[0] == 0 {
+                    seed.pools[0] = 1;
+                }
+            }
+            Step::ClassGoes(s, c) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                let used = (0..MACHINES).any(|m| config.class_of[m] == usize::from(c) && seed.machines[m].exists());
+                if !used && !seed.pools.contains(&c) && seed.stage == Stage::Ours {
+                    seed.classes[usize::from(c)] = Class::Absent;
+                }
+            }
+            Step::MachineMade(s, m) => {
+                let m = usize::from(m);
+                let seed = &mut state.seeds[usize::from(s)];
+                let runs = seed.mcms.iter().any(Mcm::writes);
+                let wanted = seed.pools.contains(&(config.class_of[m] as u8)) && seed.stage == Stage::Ours;
+                let used = state.wanted & (1 << m) != 0 || state.cloud.old[m] != Server::Absent || state.cloud.born & (1 << m) != 0;
+                if state.budget.creates > 0 && runs && wanted && !used && !seed.machines[m].exists() {
+                    state.budget.creates -= 1;
+                    seed.machines[m] = Machine { id: Id::Empty, flags: 0 };
+                    state.wanted |= 1 << m;
+                }
+            }
+            Step::MachineDeleted(s, m) => {
+                let m = usize::from(m);
+                let seed = &mut state.seeds[usize::from(s)];
+                if state.budget.deletes > 0 && seed.machines[m].exists() && !seed.machines[m].is(TERMINATING) && seed.stage == Stage::Ours {
+                    state.budget.deletes -= 1;
+                    seed.machines[m].flags |= TERMINATING;
+                    state.wanted &= !(1 << m);
+                }
+            }
+            Step::PoliciesSee(s) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                seed.policies_see |= seed.guard != Guard::None;
+            }
+            Step::OldIdWritten(s, m) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                if seed.machines[usize::from(m)].id == Id::Rewritten && !keep_ids(config, seed, out) {
+                    state.budget.meddling -= 1;
+                    seed.machines[usize::from(m)].id = Id::Legacy;
+                }
+            }
+            Step::GuardRemoved(s) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                if seed.guard == Guard::Closed && !keep_guard(config, seed, out) {
+                    state.budget.meddling -= 1;
+                    (seed.guard, seed.policies_see) = (Guard::None, false);
+                }
+            }
+            Step::Pauses(s) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                if seed.migration & PAUSED == 0 && seed.stage == Stage::Ours {
+                    state.budget.pauses -= 1;
+                    seed.migration |= PAUSED | EXISTS;
+                }
+            }
+            Step::Resumes(s) => state.seeds[usize::from(s)].migration &= !PAUSED,
+            _ => {}
+        }
+    }
+}

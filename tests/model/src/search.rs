@@ -1,0 +1,87 @@
+//! The search: every order of every step, by stateright.
+
+use stateright::{Checker, Model, Property};
+
+use crate::model::World;
+use crate::state::{EARLY, FOREIGN, Id, KILLED, LEAKED, MACHINES, MARKED, PAUSE_BROKEN, REFUSED, Server, State};
+use crate::step::Step;
+
+impl Model for World {
+    type State = State;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<State> {
+        vec![self.start()]
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Step>) {
+        actions.extend(self.candidates(state));
+    }
+
+    fn next_state(&self, state: &State, step: Step) -> Option<State> {
+        self.after(state, step)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(NO_DEATH, |_, state: &State| state.harm & KILLED == 0),
+            Property::always(NO_LEAK, |_, state: &State| state.harm & LEAKED == 0),
+            Property::always(NO_FOREIGN, |_, state: &State| state.harm & FOREIGN == 0),
+            Property::always(DONE, |_, state: &State| state.harm & EARLY == 0 && marked_is_done(state)),
+            Property::always(PAUSE, |_, state: &State| state.harm & PAUSE_BROKEN == 0),
+            Property::always(NO_REFUSAL, |_, state: &State| state.harm & REFUSED == 0),
+        ]
+    }
+}
+
+/// The first invariant.
+pub const NO_DEATH: &str = "no server of a wanted Machine is deleted";
+/// The second.
+pub const NO_LEAK: &str = "no server is left without a Machine that names it";
+/// The third.
+pub const NO_FOREIGN: &str = "no foreign server is labelled";
+/// The fourth.
+pub const DONE: &str = "a marked Worker's Machines are done";
+/// The fifth.
+pub const PAUSE: &str = "nothing is rewritten while paused";
+/// The sixth.
+pub const NO_REFUSAL: &str = "no write of a shoot that does not migrate is refused";
+
+/// Whether everything is done where the Worker says so.
+#[must_use]
+pub fn marked_is_done(state: &State) -> bool {
+    state.seeds.iter().filter(|seed| seed.worker_marked).all(|seed| {
+        (0..MACHINES).all(|m| match seed.machines[m].id {
+            Id::Absent | Id::Empty | Id::Born => true,
+            Id::Legacy => false,
+            Id::Rewritten => !seed.machines[m].is(MARKED) && state.cloud.old[m] != Server::There,
+        })
+    })
+}
+
+/// What a search found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// Different states.
+    pub unique: usize,
+    /// Steps taken, also to states that were known.
+    pub steps: usize,
+    /// The longest way from the start, in states.
+    pub depth: usize,
+    /// For each invariant that is broken, the steps to it.
+    pub broken: Vec<(&'static str, Vec<Step>)>,
+}
+
+/// Searches everything, breadth first; with one thread the counterexamples are the shortest.
+#[must_use]
+pub fn search(world: World, threads: usize) -> Found {
+    let checker = world.checker().threads(threads);
+    let checker = checker.finish_when(stateright::HasDiscoveries::AnyFailures).spawn_bfs().join();
+    let mut broken: Vec<_> = checker
+        .discoveries()
+        .into_iter()
+        .map(|(name, path)| (name, path.into_actions()))
+        .collect();
+    broken.sort_by_key(|(_, steps)| steps.len());
+    Found { unique: checker.unique_state_count(), steps: checker.state_count(), depth: checker.max_depth(), broken }
+}
