@@ -32,6 +32,7 @@ fn config() -> Config {
             regions: [("RegionOne".to_owned(), mcm_migration_core::domain::Region::parse("eu01").unwrap())].into(),
             touch: true,
             boot_volume_care: false,
+            force_after: None,
             drift_every: Duration::from_secs(600),
         },
         pass_every: Duration::from_secs(30),

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use mcm_migration_core::decide::{Known, NamespaceFacts, open_for_flip, open_for_rewrite};
-use mcm_migration_core::domain::{GuardLabel, LegacyProviderId, Provider, Reason, StackitProviderId};
+use mcm_migration_core::domain::{Exception, GuardLabel, LegacyProviderId, Provider, Reason, StackitProviderId};
 use mcm_migration_core::plan::{ClassDetails, LeaseSighting, NodeSighting};
 use mcm_migration_webhook::sidetask::{
     Clock as _, Cluster, ClusterError, Credentials, MachineNow, Notice, Snapshot, VersionOf, Write, Written,
@@ -190,6 +190,7 @@ fn apply(world: &mut World, namespace: &str, write: &Write<'_>) -> Result<Writte
         Write::SettleId { machine, version, .. }
         | Write::SettleNoServer { machine, version }
         | Write::Touch { machine, version }
+        | Write::Except { machine, version, .. }
         | Write::Clear { machine, version } => {
             let key = format!("machine/{machine}");
             if !world.shoots[namespace].facts.machines.contains_key(*machine) {
@@ -210,6 +211,7 @@ fn apply(world: &mut World, namespace: &str, write: &Write<'_>) -> Result<Writte
                     }
                 }
                 Write::Touch { .. } => object.marked = true,
+                Write::Except { reason, .. } => object.exception = reason.map(|reason| Exception::of(reason.name())),
                 _ => object.marked = false,
             }
             // Admission, as the API server calls it in that very write.
