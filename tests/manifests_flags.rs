@@ -18,6 +18,7 @@ const ABSENT: [(&str, &str); 13] = [
     ("--allow-unsafe-node-ready-for", "nothing unsafe is shipped"),
     ("--ignore-lost-node", "names a Node of one seed"),
     ("--ca-bundle", "the image trusts the public authorities"),
+    ("--force-after", "what may be left behind is decided by people"),
     ("--owner-record", "nobody writes such records unless they are asked for"),
     ("--owner-id", "belongs to the owner record"),
     ("--owner-record-server", "belongs to the owner record"),

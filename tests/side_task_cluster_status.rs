@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, ListParams};
-use mcm_migration_core::domain::Reason;
+use mcm_migration_core::domain::{Exception, Reason};
 use mcm_migration_core::plan::{Counts, Kind, Phase, Report, Say};
 use mcm_migration_webhook::sidetask::{Cluster, ClusterError, Notice, VersionOf, Write, Written};
 use rig::{Shoot, arm_by_hand, objects, until};
@@ -56,6 +56,7 @@ fn report() -> Report {
             labelled: 5,
             exceptions: usize::MAX,
         },
+        exceptions: vec![("m-0".into(), Exception::of("server-gone")), ("m-1".into(), Exception::of("as I say"))],
     }
 }
 
@@ -77,6 +78,8 @@ async fn a_report_is_the_whole_status_and_leaves_spec_and_foreign_conditions_alo
         "quarantined": 4, "labelled": 5, "exceptions": i32::MAX,
     });
     assert_eq!(status["machines"], wanted);
+    let excepted = json!([{"machine": "m-0", "reason": "server-gone"}, {"machine": "m-1", "reason": "as I say"}]);
+    assert_eq!(status["exceptions"], excepted);
     let found = conditions(seed, &name).await;
     let found: Vec<(&str, &str)> = found.iter().map(|(type_, what)| (type_.as_str(), what.as_str())).collect();
     assert_eq!(found, [("Armed", "False SeedNodeLost"), ("Guarded", "True Guarded"), ("Weather", "Unknown Fog")]);
@@ -85,11 +88,17 @@ async fn a_report_is_the_whole_status_and_leaves_spec_and_foreign_conditions_alo
     assert_eq!(cluster.write(&name, Write::Report(&report())).await, Ok(Written::Took(true)));
     assert_eq!(self::version(seed, &migration(&name)).await, version, "the same was written again");
 
-    let done = Report { phase: Phase::Complete, reason: None, counts: Counts::default(), conditions: Vec::new() };
+    let done = Report {
+        phase: Phase::Complete,
+        reason: None,
+        counts: Counts::default(),
+        conditions: Vec::new(),
+        exceptions: Vec::new(),
+    };
     cluster.write(&name, Write::Report(&done)).await.unwrap();
     let status = object(seed, &migration(&name)).await["status"].clone();
     assert_eq!((&status["phase"], &status["machines"]["waiting"]), (&json!("Complete"), &json!({})));
-    assert!(status.get("reason").is_none(), "{status}");
+    assert!(status.get("reason").is_none() && status.get("exceptions").is_none(), "{status}");
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use side_task::{Case, DOMAIN};
 fn labels_are_shown(case: &Case) -> bool {
     case.facts.machines.iter().all(|(name, machine)| {
         let migrated = machine.provider_id.starts_with("stackit:") && (machine.migrated || machine.marked);
-        !migrated || machine.exception || is_labelled(case, name)
+        !migrated || machine.exception.is_some() || is_labelled(case, name)
     })
 }
 
@@ -66,7 +66,7 @@ proptest! {
             prop_assert!(labels_are_shown(&case));
             for machine in case.facts.machines.values() {
                 prop_assert!(!machine.provider_id.starts_with("openstack:"));
-                prop_assert!(!machine.marked || machine.exception);
+                prop_assert!(!machine.marked || machine.exception.is_some());
             }
         }
     }
@@ -89,7 +89,7 @@ proptest! {
         let Some((plan, report)) = planned(&case) else { return Ok(()) };
         let facts = &case.facts;
         let legacy = facts.machines.values().filter(|machine| machine.provider_id.starts_with("openstack:")).count();
-        let marked = facts.machines.values().any(|machine| machine.marked && !machine.exception);
+        let marked = facts.machines.values().any(|machine| machine.marked && machine.exception.is_none());
         let migration = facts.migration.unwrap_or_default();
         prop_assert_eq!(holds(&report, "Rewritten"), Some(legacy == 0));
         prop_assert_eq!(holds(&report, "Paused"), Some(migration.paused));
@@ -121,7 +121,7 @@ proptest! {
             prop_assert!(closed(&case.facts));
             for machine in case.facts.machines.values() {
                 prop_assert!(!machine.provider_id.starts_with("openstack:"));
-                prop_assert!(!machine.marked || machine.exception);
+                prop_assert!(!machine.marked || machine.exception.is_some());
             }
             prop_assert!(!case.facts.workers.is_empty() && case.facts.workers.values().all(|worker| worker.marked));
             prop_assert!(holds(&report, "Labelled").unwrap_or(case.facts.migration.unwrap_or_default().labelled));

@@ -19,6 +19,8 @@ fn needs_to_be_ours(action: &Action) -> bool {
         Action::Label { .. }
         | Action::CareForBootVolume { .. }
         | Action::Clear { .. }
+        | Action::Except { .. }
+        | Action::Readmit { .. }
         | Action::MarkWorker { .. }
         | Action::UnmarkWorker { .. } => true,
         Action::List { .. }

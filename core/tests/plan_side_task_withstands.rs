@@ -164,7 +164,8 @@ fn a_name_that_no_label_holds_is_said_and_never_sent() {
     let mut case = armed(&[(long.as_str(), rewritten(0))], vec![server(0, &long)]);
     assert_eq!(planned(&case), [""; 0]);
     assert_eq!(case.waits(&long), [format!("name-too-long ({long})")]);
-    case.facts.machines.get_mut(&*long).unwrap().exception = true;
+    case.facts.machines.get_mut(&*long).unwrap().exception =
+        Some(mcm_migration_core::domain::Exception::of("as I say"));
     assert_eq!(case.waits(&long), [""; 0], "an exception holds nothing up");
 }
 

@@ -6,7 +6,7 @@ use mcm_migration_core::domain::Reason;
 use mcm_migration_core::plan::Say;
 use serde_json::{Value, json};
 
-use crate::world::{MachineCounts, MachineMigration, Phase};
+use crate::world::{MachineCounts, MachineException, MachineMigration, Phase};
 
 /// What else the status shows, beside its conditions.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,8 @@ pub(crate) struct Shown {
     pub(crate) reason: Option<Reason>,
     /// How many Machines are where.
     pub(crate) machines: MachineCounts,
+    /// The first Machines that are excepted.
+    pub(crate) exceptions: Vec<MachineException>,
 }
 
 /// The merge patch that makes `migration` say so, and only if it is still the one that was read; none when it does already.
@@ -37,14 +39,19 @@ pub(crate) fn status_patch(
         set(&mut conditions, say, generation, now);
     }
     let mut patch = json!({"metadata": {"resourceVersion": migration.metadata.resource_version}});
-    if let Some(Shown { phase, reason, machines }) = shown {
+    if let Some(Shown { phase, reason, machines, exceptions }) = shown {
         let reason = reason.map(Reason::camel_case);
-        let same = status.phase == Some(*phase) && status.reason.as_deref() == reason;
+        let same =
+            status.phase == Some(*phase) && status.reason.as_deref() == reason && status.exceptions == *exceptions;
         if same && conditions == status.conditions && status.machines.as_ref() == Some(machines) {
             return None;
         }
         let machines = counts(machines, status.machines.as_ref());
-        patch["status"] = json!({"conditions": conditions, "phase": phase, "reason": reason, "machines": machines});
+        // A list is replaced as a whole; an empty one goes.
+        let exceptions = (!exceptions.is_empty()).then_some(exceptions);
+        patch["status"] = json!({
+            "conditions": conditions, "phase": phase, "reason": reason, "machines": machines, "exceptions": exceptions,
+        });
     } else {
         let phase = phase(status.phase, &conditions);
         if conditions == status.conditions && status.phase == Some(phase) {

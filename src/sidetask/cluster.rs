@@ -85,6 +85,15 @@ pub enum Write<'a> {
         /// Its version.
         version: &'a str,
     },
+    /// Sets `mcm-migration.stackit.cloud/exception` to a reason, or takes it off.
+    Except {
+        /// The Machine.
+        machine: &'a str,
+        /// Its version.
+        version: &'a str,
+        /// What it is excepted for; none when it is no longer.
+        reason: Option<Reason>,
+    },
     /// Gives a class provider `stackit` and a providerSpec.
     Retire {
         /// The MachineClass.

@@ -15,6 +15,7 @@ pub struct SideTaskMetrics {
     passes: Family<PassLabels, Counter>,
     waiting: Family<WaitingLabels, Gauge>,
     shoots: Family<PhaseLabels, Gauge>,
+    exceptions: Family<WaitingLabels, Gauge>,
     leads: Gauge,
 }
 
@@ -44,6 +45,8 @@ struct PhaseLabels {
 pub(super) struct Standing {
     pub(super) waiting: BTreeMap<Reason, i64>,
     pub(super) phase: Option<Phase>,
+    /// Machines with the annotation `exception`, by a word of ours.
+    pub(super) exceptions: BTreeMap<&'static str, i64>,
 }
 
 impl SideTaskMetrics {
@@ -63,6 +66,11 @@ impl SideTaskMetrics {
             metrics.waiting.clone(),
         );
         registry.register("sidetask_shoots", "Shoots with a MachineMigration, by phase", metrics.shoots.clone());
+        registry.register(
+            "sidetask_exceptions",
+            "Machines that are excepted, by the side task's reason; other: by somebody else",
+            metrics.exceptions.clone(),
+        );
         registry.register("sidetask_leads", "Whether this replica runs the side task: 1 or 0", metrics.leads.clone());
         metrics
     }
@@ -84,6 +92,9 @@ impl SideTaskMetrics {
         for (standing, sign) in [(before, -1), (after, 1)] {
             for (reason, count) in &standing.waiting {
                 self.waiting.get_or_create(&WaitingLabels { reason: reason.name() }).inc_by(sign * count);
+            }
+            for (reason, count) in &standing.exceptions {
+                self.exceptions.get_or_create(&WaitingLabels { reason }).inc_by(sign * count);
             }
             if let Some(phase) = standing.phase {
                 self.shoots.get_or_create(&PhaseLabels { phase: phase_name(phase) }).inc_by(sign);

@@ -71,6 +71,20 @@ pub struct MachineMigrationStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RollbackAccount")]
     pub rollback: Option<RollbackAccount>,
+    /// The first Machines by name that are excepted, at most 20; `machines.exceptions` counts all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 20), transform = without_default)]
+    pub exceptions: Vec<MachineException>,
+}
+
+/// A Machine that no longer holds up its shoot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineException {
+    /// Its name.
+    pub machine: String,
+    /// Why: what its annotation says, cut off at 64 bytes.
+    pub reason: String,
 }
 
 /// How far a shoot is, for display.
@@ -109,7 +123,7 @@ pub struct MachineCounts {
     pub quarantined: i32,
     /// Machines whose server carries every label.
     pub labelled: i32,
-    /// Machines that an operator has excepted by annotation.
+    /// Machines that are excepted by annotation, by an operator or after `--force-after`.
     pub exceptions: i32,
 }
 
@@ -120,6 +134,10 @@ fn without_defaults(schema: &mut Schema) {
             property.remove("default");
         }
     }
+}
+
+fn without_default(schema: &mut Schema) {
+    schema.remove("default");
 }
 
 /// A map by type, so that two writers of different conditions do not overwrite each other.

@@ -18,7 +18,9 @@ use fact::Fact;
 
 pub use error::WorldError;
 pub use known_world::World;
-pub use machine_migration::{MachineCounts, MachineMigration, MachineMigrationSpec, MachineMigrationStatus, Phase};
+pub use machine_migration::{
+    MachineCounts, MachineException, MachineMigration, MachineMigrationSpec, MachineMigrationStatus, Phase,
+};
 pub use resource::Resource;
 pub use rollback_account::{RollbackAccount, RollbackStep};
 pub(crate) use snapshot::{

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use mcm_migration_core::decide::{Known, MachineFacts, NamespaceFacts, open_for_flip, open_for_rewrite};
-use mcm_migration_core::domain::{GuardLabel, LegacyProviderId, Provider, Reason, StackitProviderId};
+use mcm_migration_core::domain::{Exception, GuardLabel, LegacyProviderId, Provider, Reason, StackitProviderId};
 use mcm_migration_core::plan::{ClassDetails, LeaseSighting, Moment, NodeSighting, Say};
 use mcm_migration_webhook::sidetask::{
     Cluster, ClusterError, Credentials, MachineNow, Notice, Snapshot, VersionOf, Write, Written,
@@ -211,6 +211,7 @@ enum OwnWrite {
     SettleId { machine: Box<str>, version: String, provider_id: Box<str> },
     SettleNoServer { machine: Box<str>, version: String },
     Touch { machine: Box<str>, version: String },
+    Except { machine: Box<str>, version: String, reason: Option<Reason> },
     Clear { machine: Box<str>, version: String },
     Retire { class: Box<str>, version: String, provider_spec: Value },
     MakeMigration,
@@ -232,6 +233,9 @@ impl OwnWrite {
                 Self::SettleNoServer { machine: machine.into(), version: version.into() }
             }
             Write::Touch { machine, version } => Self::Touch { machine: machine.into(), version: version.into() },
+            Write::Except { machine, version, reason } => {
+                Self::Except { machine: machine.into(), version: version.into(), reason }
+            }
             Write::Clear { machine, version } => Self::Clear { machine: machine.into(), version: version.into() },
             Write::Retire { class, version, provider_spec } => {
                 Self::Retire { class: class.into(), version: version.into(), provider_spec: provider_spec.clone() }
@@ -265,6 +269,7 @@ fn apply(world: &mut World, namespace: &str, write: &OwnWrite) -> Result<Written
         OwnWrite::SettleId { machine, version, .. }
         | OwnWrite::SettleNoServer { machine, version }
         | OwnWrite::Touch { machine, version }
+        | OwnWrite::Except { machine, version, .. }
         | OwnWrite::Clear { machine, version } => {
             let key = format!("machine/{machine}");
             let before = world.shoots[namespace].facts.clone();
@@ -282,6 +287,7 @@ fn apply(world: &mut World, namespace: &str, write: &OwnWrite) -> Result<Written
                     }
                 }
                 OwnWrite::Touch { .. } => object.marked = true,
+                OwnWrite::Except { reason, .. } => object.exception = reason.map(|reason| Exception::of(reason.name())),
                 _ => object.marked = false,
             }
             admit(world, &before, &mut object);

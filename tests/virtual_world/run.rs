@@ -56,6 +56,7 @@ fn config(fault: Option<Fault>) -> Config {
             regions: [("RegionOne".to_owned(), Region::parse("eu01").unwrap())].into(),
             touch: true,
             boot_volume_care: false,
+            force_after: None,
             drift_every: Duration::from_secs(600),
         },
         pass_every: Duration::from_secs(30),

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::domain::{GuardLabel, McmContainers, ProjectId, Provider, ProviderId, Reason};
+use crate::domain::{Exception, GuardLabel, McmContainers, ProjectId, Provider, ProviderId, Reason};
 
 use super::Because;
 
@@ -66,8 +66,8 @@ pub struct MachineFacts {
     pub migrated: bool,
     /// `mcm-migration.stackit.cloud/settled` is there.
     pub settled: bool,
-    /// `mcm-migration.stackit.cloud/exception` is there.
-    pub exception: bool,
+    /// `mcm-migration.stackit.cloud/exception`, where it is there.
+    pub exception: Option<Exception>,
     /// It is being deleted.
     pub terminating: bool,
 }

@@ -84,7 +84,7 @@ pub fn every_machine_is_done(facts: &NamespaceFacts) -> Result<(), Because> {
             return Err(Because::about(Reason::MachinesLegacy, &**name));
         }
         // An operator, or the side task after its grace, has said that this one no longer holds up the Worker.
-        if machine.marked && !machine.exception {
+        if machine.marked && machine.exception.is_none() {
             return Err(Because::about(Reason::MachinesMarked, &**name));
         }
         if machine.migrated && machine.provider_id.is_empty() {

@@ -1,5 +1,6 @@
 //! The words: parsed at the edge into types that cannot be wrong, one type a file.
 
+mod exception;
 mod guard_label;
 pub mod keys;
 mod legacy_provider_id;
@@ -12,6 +13,7 @@ mod server;
 mod truth;
 mod uuid;
 
+pub use exception::Exception;
 pub use guard_label::GuardLabel;
 pub use legacy_provider_id::LegacyProviderId;
 pub use mcm_containers::McmContainers;

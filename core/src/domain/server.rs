@@ -48,6 +48,14 @@ impl ServerStatus {
     }
 }
 
+impl ServerStatus {
+    /// Whether the API refuses to change a server in it.
+    #[must_use]
+    pub fn forbids_changes(self) -> bool {
+        matches!(self, Self::Creating | Self::Deallocated | Self::Deleting)
+    }
+}
+
 /// A network interface of a server, reduced to what decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nic {

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::decide::Because;
-use crate::domain::{NetworkId, Region, ServerId};
+use crate::domain::{NetworkId, Reason, Region, ServerId};
 
 /// One step for one object. The executor reads again what it relies on before it carries it out.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +88,22 @@ pub enum Action {
         /// The Machine.
         machine: Box<str>,
     },
+    /// Say of a Machine that it no longer holds up the Worker.
+    Except {
+        /// The Machine.
+        machine: Box<str>,
+        /// Where its server is, or was.
+        region: Region,
+        /// Its server.
+        server: ServerId,
+        /// Why: one of [`crate::domain::Exception::FORCED`].
+        reason: Reason,
+    },
+    /// Take that back: its server could be labelled after all.
+    Readmit {
+        /// The Machine.
+        machine: Box<str>,
+    },
     /// Mark the Worker: every Machine of the namespace is done.
     MarkWorker {
         /// The Worker.
@@ -103,6 +119,12 @@ pub enum Action {
 impl Action {
     /// The step of [`Self::List`], whose subject is a region.
     pub const LIST: &str = "list";
+
+    /// The step *label* of a Machine, as it is named where it has failed.
+    #[must_use]
+    pub fn label_of(machine: &str, region: &Region, server: ServerId) -> Self {
+        Self::Label { machine: machine.into(), region: region.clone(), server, labels: BTreeMap::new() }
+    }
 
     /// The step's name in logs and metrics.
     #[must_use]
@@ -120,6 +142,8 @@ impl Action {
             Self::Label { .. } => "label",
             Self::CareForBootVolume { .. } => "boot-volume",
             Self::Clear { .. } => "clear",
+            Self::Except { .. } => "except",
+            Self::Readmit { .. } => "readmit",
             Self::MarkWorker { .. } => "complete",
             Self::UnmarkWorker { .. } => "uncomplete",
         }
@@ -136,6 +160,8 @@ impl Action {
             | Self::Touch { machine }
             | Self::Label { machine, .. }
             | Self::CareForBootVolume { machine, .. }
+            | Self::Except { machine, .. }
+            | Self::Readmit { machine }
             | Self::Clear { machine } => machine,
             Self::Retire { class, .. } => class,
             Self::MarkWorker { worker } | Self::UnmarkWorker { worker } => worker,

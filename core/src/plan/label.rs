@@ -6,10 +6,19 @@ use crate::decide::{Because, MachineFacts, NamespaceFacts};
 use crate::domain::{GuardLabel, Provider, ProviderId, Reason, Server, ServerId, ServerStatus, StackitProviderId};
 
 use super::settle::server_of;
-use super::{Action, ClassDetails, Kind, Listed, Moment, Plan, Region, Settings, Shoot, quarantine_is_over};
+use super::{Action, ClassDetails, Kind, Listed, Moment, Plan, Region, Settings, Shoot, exception, quarantine_is_over};
 
 /// The longest value of a label (STACKIT IaaS API v2, `Labels`).
 const LONGEST_VALUE: usize = 63;
+
+/// What a look at a server's labels found where nothing stands in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Labels {
+    /// Each is in place.
+    InPlace,
+    /// No LIST says so or otherwise.
+    Unknown,
+}
 
 pub(super) fn plan(shoot: &Shoot<'_>, now: Moment, settings: &Settings, plan: &mut Plan) {
     if !is_asked(shoot.facts) {
@@ -19,12 +28,8 @@ pub(super) fn plan(shoot: &Shoot<'_>, now: Moment, settings: &Settings, plan: &m
         match ProviderId::of(&machine.provider_id) {
             ProviderId::Legacy(id) => legacy(shoot, name, machine, id.server(), now, settings, plan),
             ProviderId::Stackit(_) if machine.migrated || machine.marked => {
-                // An exception no longer holds anything up; what can be done for it is done all the same.
-                if let Err(because) = label(shoot, name, machine, now, settings, plan)
-                    && !machine.exception
-                {
-                    plan.wait(Kind::Machine, name, because);
-                }
+                let looked = label(shoot, name, machine, now, settings, plan);
+                exception::plan(shoot, name, machine, looked, now, settings, plan);
             }
             _ => {}
         }
@@ -66,7 +71,7 @@ fn label(
     now: Moment,
     settings: &Settings,
     plan: &mut Plan,
-) -> Result<(), Because> {
+) -> Result<Labels, Because> {
     let id = StackitProviderId::parse(&machine.provider_id)
         .map_err(|_| Because::about(Reason::ProviderIdMalformed, &*machine.provider_id))?;
     let project = shoot.facts.project.ok_or_else(|| Because::of(Reason::ProjectUnknown))?;
@@ -85,7 +90,7 @@ fn label(
         // Nothing says that the labels of a finished Machine are gone, only because nobody can look.
         plan.unknown += 1;
         plan.wait_once(Kind::Shoot, "", trouble.clone());
-        return Ok(());
+        return Ok(Labels::Unknown);
     }
     let listed = look(shoot, &region, now, settings, plan);
     if let Some(listed) = listed {
@@ -93,7 +98,7 @@ fn label(
         let missing = missing(&wanted, server);
         if missing.is_empty() {
             in_place(shoot, name, machine, &region, id.server, settings, plan);
-            return Ok(());
+            return Ok(Labels::InPlace);
         }
         if shoot.seen.id(name) != Some(&*machine.provider_id) {
             // What was seen in quarantine is another ID than the one that is persisted now.
@@ -105,7 +110,7 @@ fn label(
             }
             return Err(not_yet.because);
         }
-        if is_deferred(server) {
+        if server.status.forbids_changes() {
             return Err(Because::about(Reason::ServerDeferred, format!("{:?}", server.status)));
         }
         if let Some(foreign) = foreign_server(shoot, listed, &machine.class, settings) {
@@ -119,7 +124,7 @@ fn label(
         return Err(Because::of(Reason::LabelsUnconfirmed));
     }
     plan.unknown += 1;
-    Ok(())
+    Ok(Labels::Unknown)
 }
 
 /// The last LIST of a region, if it is young enough to tell what labels there are; asks for one where it is not.
@@ -143,10 +148,6 @@ fn our_server<'a>(listed: &'a Listed, name: &str, id: ServerId) -> Result<&'a Se
     if &*server.name == name { Ok(server) } else { Err(Because::about(Reason::NameMismatch, &*server.name)) }
 }
 
-fn is_deferred(server: &Server) -> bool {
-    matches!(server.status, ServerStatus::Creating | ServerStatus::Deallocated | ServerStatus::Deleting)
-}
-
 fn in_place(
     shoot: &Shoot<'_>,
     name: &str,
@@ -158,12 +159,14 @@ fn in_place(
 ) {
     plan.labelled += 1;
     if !machine.marked {
+        exception::readmit(name, machine, plan);
         return;
     }
     if settings.boot_volume_care && !shoot.cloud.cared.contains(&server) {
         plan.act(Action::CareForBootVolume { machine: name.into(), region: region.clone(), server });
     } else {
         plan.act(Action::Clear { machine: name.into() });
+        exception::readmit(name, machine, plan);
     }
 }
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::decide::{Because, NamespaceFacts, every_machine_is_done};
-use crate::domain::{GuardLabel, Reason};
+use crate::domain::{Exception, GuardLabel, Reason};
 
 use super::label::is_asked;
 use super::worker::labels_in_place;
@@ -18,6 +18,13 @@ pub struct Report {
     pub reason: Option<Reason>,
     /// How many Machines are where.
     pub counts: Counts,
+    /// The first Machines with the annotation `exception` by name, at most [`Self::EXCEPTIONS`], and what it says.
+    pub exceptions: Vec<(Box<str>, Exception)>,
+}
+
+impl Report {
+    /// How many exceptions are named; all are counted.
+    pub const EXCEPTIONS: usize = 20;
 }
 
 /// What one condition shall say.
@@ -172,7 +179,12 @@ pub fn report(shoot: &Shoot<'_>, plan: &Plan) -> Report {
         () => Phase::Guarded,
     };
     let reason = (!complete).then_some(reason_to_show(first, plan, facts));
-    Report { conditions, phase, reason, counts }
+    Report { conditions, phase, reason, counts, exceptions: exceptions(facts) }
+}
+
+fn exceptions(facts: &NamespaceFacts) -> Vec<(Box<str>, Exception)> {
+    let excepted = facts.machines.iter().filter_map(|(name, machine)| Some((name.clone(), machine.exception.clone()?)));
+    excepted.take(Report::EXCEPTIONS).collect()
 }
 
 fn reason_to_show(first: Option<Because>, plan: &Plan, facts: &NamespaceFacts) -> Reason {
@@ -198,7 +210,7 @@ fn machine_wait(plan: &Plan) -> Option<Because> {
 
 /// Whether every label is in place; none while that is not known.
 fn labelled(facts: &NamespaceFacts, plan: &Plan, rewritten: bool) -> Option<bool> {
-    let marked = facts.machines.values().any(|machine| machine.marked && !machine.exception);
+    let marked = facts.machines.values().any(|machine| machine.marked && machine.exception.is_none());
     if !rewritten || marked {
         return Some(false);
     }
@@ -222,7 +234,7 @@ fn counts(facts: &NamespaceFacts, plan: &Plan) -> Counts {
         quarantined: waiting.get(&Reason::Quarantined).copied().unwrap_or_default(),
         waiting,
         labelled: plan.labelled,
-        exceptions: facts.machines.values().filter(|machine| machine.exception).count(),
+        exceptions: facts.machines.values().filter(|machine| machine.exception.is_some()).count(),
     }
 }
 

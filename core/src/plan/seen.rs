@@ -4,7 +4,7 @@ use std::time::Duration;
 use crate::decide::NamespaceFacts;
 use crate::domain::{McmContainers, ProviderId};
 
-use super::{Direction, Moment};
+use super::{Direction, Finding, Moment};
 
 /// How long a pod that is gone is remembered: pods that are evicted again and again would be ever more.
 const GONE_FOR: Duration = Duration::from_secs(3600);
@@ -30,6 +30,16 @@ pub struct Seen {
     restoring: Option<Moment>,
     pub(super) pods: BTreeMap<Box<str>, PodSeen>,
     pub(super) lease: Option<LeaseSeen>,
+    troubles: BTreeMap<Box<str>, TroubleSeen>,
+}
+
+/// For how long a Machine's server has been in trouble of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct TroubleSeen {
+    /// All of it but what goes on now.
+    counted: Duration,
+    /// When it was last found; none since something else stood in the way.
+    last: Option<Moment>,
 }
 
 /// A pod of the machine-controller-manager, as this leader has seen it.
@@ -58,6 +68,13 @@ pub(super) struct LeaseSeen {
     pub(super) changed_after: Option<Moment>,
 }
 
+impl TroubleSeen {
+    fn total(self, now: Moment) -> Duration {
+        let goes_on = self.last.map(|last| now.saturating_sub(last)).unwrap_or_default();
+        self.counted.saturating_add(goes_on)
+    }
+}
+
 impl Seen {
     /// Nothing seen yet, of a shoot that moves this way.
     #[must_use]
@@ -81,6 +98,41 @@ impl Seen {
     /// The caches show nothing for certain: a pod may come and go unseen, so the wait for it begins anew.
     pub fn lose_sight(&mut self) {
         (self.other_gone, self.machines_then) = (None, None);
+        self.lose_troubles();
+    }
+
+    /// Takes up what a plan found of the Machines' servers at `now`. Only the time between two findings of trouble counts, with nothing else in
+    /// between.
+    pub fn observe_troubles(&mut self, findings: &BTreeMap<Box<str>, Finding>, now: Moment) {
+        for (name, trouble) in &mut self.troubles {
+            if !findings.contains_key(name) {
+                trouble.last = None;
+            }
+        }
+        for (name, finding) in findings {
+            match finding {
+                Finding::Fine => drop(self.troubles.remove(name)),
+                Finding::Unknown => {}
+                Finding::Trouble => {
+                    let trouble = self.troubles.entry(name.clone()).or_default();
+                    trouble.counted = trouble.total(now);
+                    trouble.last = Some(now);
+                }
+            }
+        }
+    }
+
+    /// Nobody looks at the servers now: the time that they are in trouble stands still.
+    pub fn lose_troubles(&mut self) {
+        for trouble in self.troubles.values_mut() {
+            trouble.last = None;
+        }
+    }
+
+    /// For how long the Machine's server has been in trouble of its own, as this leader has seen it, if it still is so now.
+    #[must_use]
+    pub fn troubled_for(&self, machine: &str, now: Moment) -> Option<Duration> {
+        self.troubles.get(machine).map(|trouble| trouble.total(now))
     }
 
     /// Takes up an uncached list of the Machines' names, complete at some moment after the last pod of the other provider was seen gone.
@@ -175,6 +227,7 @@ impl Seen {
 
     fn observe_ids(&mut self, facts: &NamespaceFacts, now: Moment) {
         self.ids.retain(|name, (id, _)| facts.machines.get(name).is_some_and(|machine| machine.provider_id == *id));
+        self.troubles.retain(|name, _| self.ids.contains_key(name));
         self.without_id
             .retain(|name, _| facts.machines.get(name).is_some_and(|machine| machine.provider_id.is_empty()));
         for (name, machine) in &facts.machines {

@@ -24,6 +24,8 @@ pub struct Settings {
     pub touch: bool,
     /// Whether boot volumes of migrated servers are set to be deleted with them.
     pub boot_volume_care: bool,
+    /// For how long a Machine's server may be gone, or not to be labelled, before the Machine is excepted; none: for ever.
+    pub force_after: Option<Duration>,
     /// How often the labels of a finished shoot are looked at.
     pub drift_every: Duration,
 }

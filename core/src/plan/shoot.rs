@@ -5,8 +5,8 @@ use crate::decide::{Because, MachineFacts, NamespaceFacts};
 use crate::domain::{GuardLabel, Reason};
 
 use super::{
-    Action, Backoff, ClassDetails, CloudView, Moment, NodeSeen, Ownership, Seen, Settings, label, ownership, rewrite,
-    settle, worker,
+    Action, Backoff, ClassDetails, CloudView, Finding, Moment, NodeSeen, Ownership, Seen, Settings, label, ownership,
+    rewrite, settle, worker,
 };
 
 /// Everything about one shoot that a plan is made from.
@@ -73,6 +73,8 @@ pub struct Plan {
     pub next: Option<Duration>,
     /// Machines whose server carries every label, by the last LIST.
     pub labelled: usize,
+    /// What was found of the servers of Machines that came from OpenStack; without those that something else stood in the way of.
+    pub findings: BTreeMap<Box<str>, Finding>,
     /// Machines of which that is not known yet, because no LIST was looked at.
     pub unknown: usize,
 }
@@ -133,7 +135,7 @@ pub fn plan(shoot: &Shoot<'_>, now: Moment, settings: &Settings) -> Result<Plan,
         label::plan(shoot, now, settings, &mut plan);
         worker::plan(shoot, &mut plan);
     }
-    hold_back(shoot.backoff, now, &mut plan);
+    hold_back(shoot, now, &mut plan);
     Ok(plan)
 }
 
@@ -146,10 +148,14 @@ fn restoring(shoot: &Shoot<'_>, owner: Ownership, now: Moment, plan: &mut Plan) 
 }
 
 /// Leaves out the steps that failed a moment ago, and says why they failed.
-fn hold_back(backoff: &Backoff, now: Moment, plan: &mut Plan) {
+fn hold_back(shoot: &Shoot<'_>, now: Moment, plan: &mut Plan) {
     let mut waits = Vec::new();
     let mut next = None::<Duration>;
-    plan.actions.retain(|action| match backoff.held(action, now) {
+    let is_excepted = |action: &Action| {
+        let machine = shoot.facts.machines.get(action.subject());
+        matches!(action, Action::Label { .. }) && machine.is_some_and(|machine| machine.exception.is_some())
+    };
+    plan.actions.retain(|action| match shoot.backoff.held(action, now) {
         None => true,
         Some((because, left)) => {
             let kind = match action {
@@ -159,7 +165,9 @@ fn hold_back(backoff: &Backoff, now: Moment, plan: &mut Plan) {
                 _ => Kind::Machine,
             };
             let name = if kind == Kind::Shoot { "" } else { action.subject() };
-            waits.push(Wait { kind, name: name.into(), because: because.clone() });
+            if !is_excepted(action) {
+                waits.push(Wait { kind, name: name.into(), because: because.clone() });
+            }
             next = Some(next.map_or(left, |next| next.min(left)));
             false
         }

@@ -1,7 +1,9 @@
 //! Random shoots. Each part is mostly as a healthy migration has it, so that every action is planned often, and now and then anything else.
 
 use mcm_migration_core::decide::{Because, MachineFacts, McmPodFacts, MigrationFacts, NamespaceFacts, NamespaceLabels};
-use mcm_migration_core::domain::{GuardLabel, McmContainers, ProjectId, Reason, Server, ServerId, ServerStatus};
+use mcm_migration_core::domain::{
+    Exception, GuardLabel, McmContainers, ProjectId, Reason, Server, ServerId, ServerStatus,
+};
 use mcm_migration_core::plan::{Backoff, ClassDetails, CloudView, LeaseSighting, Listed, NodeSeen, NodesRule, Proof};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -51,7 +53,7 @@ fn machine(n: usize) -> impl Strategy<Value = MachineFacts> {
             marked,
             migrated,
             settled,
-            exception,
+            exception: exception.then(|| Exception::of("server-gone")),
             terminating,
         },
     )

@@ -47,6 +47,7 @@ pub fn settings() -> Settings {
         regions: [("RegionOne".to_owned(), eu01())].into(),
         touch: true,
         boot_volume_care: false,
+        force_after: None,
         drift_every: secs(3600),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, Known, NamespaceFacts, open_for_rewrite};
 use mcm_migration_core::domain::{
-    GuardLabel, LegacyProviderId, Provider, Reason, Server, ServerId, ServerStatus, StackitProviderId,
+    Exception, GuardLabel, LegacyProviderId, Provider, Reason, Server, ServerId, ServerStatus, StackitProviderId,
 };
 use mcm_migration_core::plan::{
     Action, Backoff, ClassDetails, CloudView, LeaseSighting, Listed, Moment, NodeSeen, Ownership, Phase, Plan, Proof,
@@ -197,6 +197,10 @@ impl World {
             }
             Action::CareForBootVolume { server, .. } => drop(self.leader.cloud.cared.insert(*server)),
             Action::Clear { machine } => self.facts.machines.get_mut(machine).unwrap().marked = false,
+            Action::Except { machine, reason, .. } => {
+                self.facts.machines.get_mut(machine).unwrap().exception = Some(Exception::of(reason.name()));
+            }
+            Action::Readmit { machine } => self.facts.machines.get_mut(machine).unwrap().exception = None,
             Action::MarkWorker { worker } => self.facts.workers.get_mut(worker).unwrap().marked = true,
             Action::UnmarkWorker { worker } => self.facts.workers.get_mut(worker).unwrap().marked = false,
         }

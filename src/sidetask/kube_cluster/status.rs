@@ -5,7 +5,7 @@ use mcm_migration_core::plan::{Counts, Phase, Report, Say};
 
 use super::{ClusterError, Written};
 use crate::seed::{Seed, Shown, status_patch};
-use crate::world::{self, MachineCounts, MachineMigration};
+use crate::world::{self, MachineCounts, MachineException, MachineMigration};
 
 /// How often a write is begun again because somebody changed the object in between.
 const TRIES: usize = 5;
@@ -30,7 +30,12 @@ pub(super) async fn say(
 }
 
 pub(super) async fn report(seed: &Seed, namespace: &str, report: &Report) -> Result<Written, ClusterError> {
-    let shown = Shown { phase: phase(report.phase), reason: report.reason, machines: counts(&report.counts) };
+    let shown = Shown {
+        phase: phase(report.phase),
+        reason: report.reason,
+        machines: counts(&report.counts),
+        exceptions: exceptions(report),
+    };
     settle(seed, namespace, &report.conditions, Some(&shown)).await
 }
 
@@ -79,6 +84,13 @@ fn phase(phase: Phase) -> world::Phase {
         Phase::Complete => world::Phase::Complete,
         Phase::RollingBack => world::Phase::RollingBack,
     }
+}
+
+fn exceptions(report: &Report) -> Vec<MachineException> {
+    let excepted = report.exceptions.iter();
+    excepted
+        .map(|(name, why)| MachineException { machine: name.to_string(), reason: why.as_str().to_owned() })
+        .collect()
 }
 
 fn counts(counts: &Counts) -> MachineCounts {

@@ -1,7 +1,7 @@
 //! Writes: each names the version that it was decided on, and touches only what it is for.
 
 use kube::api::Patch;
-use mcm_migration_core::domain::keys;
+use mcm_migration_core::domain::{Reason, keys};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -30,6 +30,9 @@ pub(super) async fn write(seed: &Seed, namespace: &str, write: Write<'_>) -> Res
         }
         Write::Clear { machine, version } => {
             shoot.machine(machine, version, keys::MACHINE_SHOULD_BE_MIGRATED, None, None).await
+        }
+        Write::Except { machine, version, reason } => {
+            shoot.machine(machine, version, keys::EXCEPTION, reason.map(Reason::name), None).await
         }
         Write::Retire { class, version, provider_spec } => shoot.retire(class, version, provider_spec).await,
         Write::MakeMigration => {

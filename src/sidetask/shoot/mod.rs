@@ -2,6 +2,7 @@
 
 mod cloud_check;
 mod cloud_steps;
+mod exception_steps;
 mod guard_steps;
 mod machine_steps;
 mod notices;
@@ -104,6 +105,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         match self.look() {
             Look::Blind => {}
             Look::NoConcern => {
+                self.seen.lose_troubles();
                 self.session = None;
                 self.cloud = CloudView::default();
                 self.stands(Standing::default());
@@ -138,6 +140,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                 pause
             }
             Err(because) => {
+                self.seen.lose_troubles();
                 context.metrics.pass("ended");
                 tracing::info!(namespace = &*self.namespace, reason = %because.reason, subject = because.subject, "the pass ended");
                 context.config.pass_every

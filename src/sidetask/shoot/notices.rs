@@ -49,7 +49,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         for wait in &plan.waits {
             *waiting.entry(wait.because.reason).or_default() += 1;
         }
-        Standing { waiting, phase: None }
+        Standing { waiting, ..Standing::default() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One pass: read, plan, carry out, until nothing is left to do now; then report.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,12 +51,12 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         let now = self.context.clock.now();
         let mut pass =
             Pass { snapshot, proof: Proof::Unasked, just_closed: false, place: None, turned: false, shown: now };
-        let mut plan = self.plan(&pass)?;
+        let mut plan = self.plan_and_learn(&pass)?;
         for _ in 0..ROUNDS {
             if plan.actions.is_empty() || !self.round(&mut pass, &plan).await? {
                 break;
             }
-            plan = self.plan(&pass)?;
+            plan = self.plan_and_learn(&pass)?;
             if pass.turned {
                 self.show(&mut pass, &plan).await;
             }
@@ -73,6 +74,14 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         let nodes = self.context.nodes();
         let shoot = self.shoot(pass, nodes.as_deref());
         plan::plan(&shoot, self.context.clock.now(), &self.context.config.settings)
+    }
+
+    /// The same, and remembers what the plan found of the Machines' servers.
+    fn plan_and_learn(&mut self, pass: &Pass) -> Result<Plan, Because> {
+        let now = self.context.clock.now();
+        let plan = self.plan(pass)?;
+        self.seen.observe_troubles(&plan.findings, now);
+        Ok(plan)
     }
 
     fn shoot<'a>(&'a self, pass: &'a Pass, nodes: Option<&'a [plan::NodeSeen]>) -> plan::Shoot<'a> {
@@ -191,11 +200,13 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             let nodes = self.context.nodes();
             let report = report(&self.shoot(pass, nodes.as_deref()), &plan);
             let mut standing = Self::waiting(&plan);
+            let excepted = exceptions(&pass.snapshot.facts);
             let Some(migration) = pass.snapshot.facts.migration.as_mut() else {
                 self.stands(standing);
                 return Ok(plan);
             };
             standing.phase = Some(report.phase);
+            standing.exceptions = excepted;
             let labelled = report.conditions.iter().find(|say| say.type_ == "Labelled").map(|say| say.holds);
             let before = migration.labelled;
             migration.labelled = labelled.unwrap_or(before);
@@ -235,6 +246,15 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         let longest = longest.mul_f64(0.9 + 0.1 * self.context.clock.jitter());
         plan.next.map_or(longest, |next| next.min(longest))
     }
+}
+
+/// Machines with the annotation `exception`, by the side task's own reasons; all texts of others are one.
+fn exceptions(facts: &NamespaceFacts) -> BTreeMap<&'static str, i64> {
+    let mut by_reason = BTreeMap::new();
+    for exception in facts.machines.values().filter_map(|machine| machine.exception.as_ref()) {
+        *by_reason.entry(exception.forced().map_or("other", Reason::name)).or_default() += 1;
+    }
+    by_reason
 }
 
 /// Steps that wait for the limits of the cloud.

@@ -52,6 +52,10 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                 self.care_for_boot_volume(machine, region, *server).await
             }
             Action::Clear { machine } => self.clear(machine).await,
+            Action::Except { machine, region, server, reason } => {
+                self.except(pass, action, machine, region, *server, *reason).await
+            }
+            Action::Readmit { machine } => self.readmit(pass, action, machine).await,
             Action::MarkWorker { worker } => self.mark(pass, action, worker, true).await,
             Action::UnmarkWorker { worker } => self.mark(pass, action, worker, false).await,
         };
@@ -158,7 +162,11 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
 fn speaks_to_the_cloud(action: &Action) -> bool {
     matches!(
         action,
-        Action::List { .. } | Action::Address { .. } | Action::Label { .. } | Action::CareForBootVolume { .. }
+        Action::List { .. }
+            | Action::Address { .. }
+            | Action::Label { .. }
+            | Action::CareForBootVolume { .. }
+            | Action::Except { .. }
     )
 }
 

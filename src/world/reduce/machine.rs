@@ -1,5 +1,5 @@
 use mcm_migration_core::decide::MachineFacts;
-use mcm_migration_core::domain::keys;
+use mcm_migration_core::domain::{Exception, keys};
 
 use super::metadata::or_default;
 use super::{Fact, Metadata, View};
@@ -36,7 +36,7 @@ impl View for Machine {
             marked: annotations.is_set(keys::MACHINE_SHOULD_BE_MIGRATED),
             migrated: annotations.is_set(keys::MIGRATED_MACHINE),
             settled: annotations.get(keys::SETTLED).is_some(),
-            exception: annotations.get(keys::EXCEPTION).is_some(),
+            exception: annotations.get(keys::EXCEPTION).map(Exception::of),
             terminating: self.metadata.terminating(),
         };
         (self.metadata, Some(Fact::Machine(facts)))
@@ -71,7 +71,7 @@ mod tests {
             marked: true,
             migrated: true,
             settled: true,
-            exception: true,
+            exception: Some(Exception::of("")),
             terminating: true,
         };
         assert_eq!(fact(Resource::Machines, &object), Some(Fact::Machine(expected)));

@@ -47,6 +47,10 @@ pub(in crate::commands) struct SideTaskFlags {
     #[arg(long, value_name = "DURATION", env = "MCM_MIGRATION_INFLIGHT_TIMEOUT", default_value = "10m", value_parser = duration::parse)]
     inflight_timeout: Duration,
 
+    /// Except a Machine whose server is gone or cannot be labelled for this long, so that it no longer holds up its shoot; without it never
+    #[arg(long, value_name = "DURATION", env = "MCM_MIGRATION_FORCE_AFTER", value_parser = duration::parse)]
+    force_after: Option<Duration>,
+
     #[command(flatten)]
     nodes: NodeFlags,
 
@@ -134,6 +138,7 @@ impl SideTaskFlags {
             regions: self.region_map.iter().cloned().collect::<BTreeMap<_, _>>(),
             touch: self.touch,
             boot_volume_care: self.boot_volume_care,
+            force_after: self.force_after,
             drift_every: self.drift_every,
         };
         let labelling_at_once = labelling_at_once(self.cloud_rate.0, self.cloud_rate_project.0);
