@@ -17,11 +17,13 @@ use side_task::nearly::{labelling_case, settling_case};
 fn needs_to_be_ours(action: &Action) -> bool {
     match action {
         Action::Label { .. }
+        | Action::LabelPart { .. }
         | Action::CareForBootVolume { .. }
         | Action::Clear { .. }
         | Action::MarkWorker { .. }
         | Action::UnmarkWorker { .. } => true,
         Action::List { .. }
+        | Action::ListParts { .. }
         | Action::Address { .. }
         | Action::SettleId { .. }
         | Action::SettleNoServer { .. }

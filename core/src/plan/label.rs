@@ -6,7 +6,9 @@ use crate::decide::{Because, MachineFacts, NamespaceFacts};
 use crate::domain::{GuardLabel, Provider, ProviderId, Reason, Server, ServerId, ServerStatus, StackitProviderId};
 
 use super::settle::server_of;
-use super::{Action, ClassDetails, Kind, Listed, Moment, Plan, Region, Settings, Shoot, quarantine_is_over};
+use super::{
+    Action, ClassDetails, Kind, Listed, Moment, Plan, Region, Settings, Shoot, label_parts, quarantine_is_over,
+};
 
 /// The longest value of a label (STACKIT IaaS API v2, `Labels`).
 const LONGEST_VALUE: usize = 63;
@@ -29,6 +31,8 @@ pub(super) fn plan(shoot: &Shoot<'_>, now: Moment, settings: &Settings, plan: &m
             _ => {}
         }
     }
+    // What a server needs goes before what it leaves behind.
+    plan.actions.sort_by_key(|action| matches!(action, Action::LabelPart { .. }));
 }
 
 /// Whether labels are looked at: the guard is closed and nothing of OpenStack is left.
@@ -90,24 +94,18 @@ fn label(
     let listed = look(shoot, &region, now, settings, plan);
     if let Some(listed) = listed {
         let server = our_server(listed, name, id.server)?;
-        let missing = missing(&wanted, server);
+        let missing = missing(&wanted, &server.labels);
         if missing.is_empty() {
-            in_place(shoot, name, machine, &region, id.server, settings, plan);
+            plan.labelled += 1;
+            let part = label_parts::Owner { name, machine, class, region: &region, server };
+            if label_parts::plan(shoot, &part, now, settings, plan)? {
+                in_place(shoot, name, machine, &region, id.server, settings, plan);
+            } else {
+                plan.unknown += 1;
+            }
             return Ok(());
         }
-        if shoot.seen.id(name) != Some(&*machine.provider_id) {
-            // What was seen in quarantine is another ID than the one that is persisted now.
-            return Err(Because::of(Reason::Quarantined));
-        }
-        if let Err(not_yet) = quarantine_is_over(shoot.seen, name, shoot.nodes, now, settings) {
-            if let Some(left) = not_yet.left {
-                plan.again_in(left);
-            }
-            return Err(not_yet.because);
-        }
-        if is_deferred(server) {
-            return Err(Because::about(Reason::ServerDeferred, format!("{:?}", server.status)));
-        }
+        may_be_labelled(shoot, name, machine, server, now, settings, plan)?;
         if let Some(foreign) = foreign_server(shoot, listed, &machine.class, settings) {
             return Err(Because::about(Reason::ClassLabelForeign, foreign));
         }
@@ -119,6 +117,32 @@ fn label(
         return Err(Because::of(Reason::LabelsUnconfirmed));
     }
     plan.unknown += 1;
+    Ok(())
+}
+
+/// Whether nobody can take the server for an orphan any more, and the API lets it be changed.
+pub(super) fn may_be_labelled(
+    shoot: &Shoot<'_>,
+    name: &str,
+    machine: &MachineFacts,
+    server: &Server,
+    now: Moment,
+    settings: &Settings,
+    plan: &mut Plan,
+) -> Result<(), Because> {
+    if shoot.seen.id(name) != Some(&*machine.provider_id) {
+        // What was seen in quarantine is another ID than the one that is persisted now.
+        return Err(Because::of(Reason::Quarantined));
+    }
+    if let Err(not_yet) = quarantine_is_over(shoot.seen, name, shoot.nodes, now, settings) {
+        if let Some(left) = not_yet.left {
+            plan.again_in(left);
+        }
+        return Err(not_yet.because);
+    }
+    if is_deferred(server) {
+        return Err(Because::about(Reason::ServerDeferred, format!("{:?}", server.status)));
+    }
     Ok(())
 }
 
@@ -156,7 +180,6 @@ fn in_place(
     settings: &Settings,
     plan: &mut Plan,
 ) {
-    plan.labelled += 1;
     if !machine.marked {
         return;
     }
@@ -191,7 +214,7 @@ fn wanted_labels(
 }
 
 /// The pattern of the IaaS API: up to 63 letters, digits, `-`, `_` and `.`, beginning and ending with a letter or digit; or nothing.
-fn is_label_value(value: &str) -> bool {
+pub(super) fn is_label_value(value: &str) -> bool {
     let edge = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
     let bytes = value.as_bytes();
     value.len() <= LONGEST_VALUE
@@ -200,9 +223,13 @@ fn is_label_value(value: &str) -> bool {
         && edge(bytes.last())
 }
 
-fn missing(wanted: &BTreeMap<Box<str>, Box<str>>, server: &Server) -> BTreeMap<Box<str>, Box<str>> {
+/// What of `wanted` is not there, or is another.
+pub(super) fn missing(
+    wanted: &BTreeMap<Box<str>, Box<str>>,
+    there: &BTreeMap<Box<str>, Box<str>>,
+) -> BTreeMap<Box<str>, Box<str>> {
     let mut missing = wanted.clone();
-    missing.retain(|key, value| server.labels.get(key) != Some(value));
+    missing.retain(|key, value| there.get(key) != Some(value));
     missing
 }
 

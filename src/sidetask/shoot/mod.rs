@@ -5,6 +5,7 @@ mod cloud_steps;
 mod guard_steps;
 mod machine_steps;
 mod notices;
+mod part_steps;
 mod pass;
 mod session;
 mod step;
