@@ -9,7 +9,7 @@ use serde_json::Value;
 const OVERLAYS: [&str; 4] = ["base", "overlays/self-managed", "overlays/cert-manager", "overlays/gardener-seed"];
 
 /// What a Deployment has no use for, and why.
-const ABSENT: [(&str, &str); 13] = [
+const ABSENT: [(&str, &str); 14] = [
     ("--kubeconfig", "the pod's service account is found"),
     ("--context", "belongs to a kubeconfig"),
     ("--objects", "stands in for a cluster"),

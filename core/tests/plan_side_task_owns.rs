@@ -17,6 +17,7 @@ use side_task::nearly::{labelling_case, settling_case};
 fn needs_to_be_ours(action: &Action) -> bool {
     match action {
         Action::Label { .. }
+        | Action::LabelPart { .. }
         | Action::CareForBootVolume { .. }
         | Action::Clear { .. }
         | Action::Except { .. }
@@ -24,6 +25,7 @@ fn needs_to_be_ours(action: &Action) -> bool {
         | Action::MarkWorker { .. }
         | Action::UnmarkWorker { .. } => true,
         Action::List { .. }
+        | Action::ListParts { .. }
         | Action::Address { .. }
         | Action::SettleId { .. }
         | Action::SettleNoServer { .. }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcm_migration_core::domain::{ProjectId, ServerId};
-use reqwest::{Method, RequestBuilder, Url};
+use reqwest::{RequestBuilder, Url};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -32,14 +32,22 @@ pub(super) struct Project {
     token_endpoint: Result<Endpoint, InvalidEndpoint>,
 }
 
-/// A request to the IaaS API. All of them can be repeated: they read, or they set a value.
+/// A request to the IaaS API. All of them can be repeated: they read, set a value, or delete what has an ID that is never used again.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) operation: Operation,
     pub(super) server: Option<ServerId>,
     pub(super) url: Url,
-    /// A `PATCH` with this body; else a `GET`.
-    pub(super) patch: Option<Value>,
+    pub(super) method: Method,
+}
+
+/// What is done with what the URL names.
+#[derive(Debug)]
+pub(super) enum Method {
+    Get,
+    /// With this body.
+    Patch(Value),
+    Delete,
 }
 
 impl Project {
@@ -68,20 +76,24 @@ impl Project {
     /// Makes a call, and returns the answer that tells of its success and the number of tries. A write is sent only as long as `check` lets it.
     pub(super) async fn call(&self, call: &Call, check: Option<&Check>) -> Result<(Answer, u32), CloudError> {
         let target = Target { operation: call.operation, project: self.id, server: call.server };
-        let limit =
-            if matches!(call.operation, Operation::ListServers | Operation::ListVolumes) { LIST } else { OBJECT };
+        let limit = match call.operation {
+            Operation::ListServers | Operation::ListVolumes | Operation::ListNics => LIST,
+            _ => OBJECT,
+        };
         let mut tries = Tries::new(&self.shared);
         let mut signed_in_again = false;
         loop {
             let token = self.token_after_queue().await?;
-            if let Some(check) = check.filter(|_| call.patch.is_some())
+            if let Some(check) = check.filter(|_| !matches!(call.method, Method::Get))
                 && let Err(why) = check.ask().await
             {
                 return Err(CloudError::CalledOff(target.failure(tries.made, super::message::clean(&why))));
             }
-            let request = match &call.patch {
-                Some(body) => self.shared.http.request(Method::PATCH, call.url.clone()).json(body),
-                None => self.shared.http.get(call.url.clone()),
+            let (http, url) = (&self.shared.http, call.url.clone());
+            let request = match &call.method {
+                Method::Get => http.get(url),
+                Method::Patch(body) => http.patch(url).json(body),
+                Method::Delete => http.delete(url),
             };
             let secret = token.secret.expose_secret();
             match tries.send(target, request.bearer_auth(secret), limit, secret).await {

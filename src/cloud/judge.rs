@@ -113,7 +113,13 @@ impl Target {
     }
 
     fn sends_labels(self) -> bool {
-        matches!(self.operation, Operation::PatchServerLabels | Operation::ListServers)
+        matches!(
+            self.operation,
+            Operation::PatchServerLabels
+                | Operation::PatchNicLabels
+                | Operation::PatchVolumeLabels
+                | Operation::ListServers
+        )
     }
 }
 

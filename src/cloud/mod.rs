@@ -22,6 +22,7 @@ mod list;
 mod message;
 mod metrics;
 mod operation;
+mod parts;
 mod project;
 mod rate;
 mod retry;

@@ -21,6 +21,20 @@ pub enum Operation {
     PatchAttachment,
     /// `GET …/volumes`
     ListVolumes,
+    /// `GET …/volumes/{id}`
+    GetVolume,
+    /// `PATCH …/volumes/{id}`, labels only.
+    PatchVolumeLabels,
+    /// `DELETE …/volumes/{id}`
+    DeleteVolume,
+    /// `GET …/nics`
+    ListNics,
+    /// `GET …/networks/{id}/nics/{id}`
+    GetNic,
+    /// `PATCH …/networks/{id}/nics/{id}`, labels only.
+    PatchNicLabels,
+    /// `DELETE …/networks/{id}/nics/{id}`
+    DeleteNic,
 }
 
 impl Operation {
@@ -37,6 +51,13 @@ impl Operation {
             Self::ListAttachments => "list-attachments",
             Self::PatchAttachment => "patch-attachment",
             Self::ListVolumes => "list-volumes",
+            Self::GetVolume => "get-volume",
+            Self::PatchVolumeLabels => "patch-volume-labels",
+            Self::DeleteVolume => "delete-volume",
+            Self::ListNics => "list-nics",
+            Self::GetNic => "get-nic",
+            Self::PatchNicLabels => "patch-nic-labels",
+            Self::DeleteNic => "delete-nic",
         }
     }
 }
@@ -54,6 +75,13 @@ impl fmt::Display for Operation {
             Self::ListAttachments => "list the attached volumes",
             Self::PatchAttachment => "set an attached volume's deleteOnTermination",
             Self::ListVolumes => "list the volumes",
+            Self::GetVolume => "read the volume",
+            Self::PatchVolumeLabels => "label the volume",
+            Self::DeleteVolume => "delete the volume",
+            Self::ListNics => "list the project's network interfaces",
+            Self::GetNic => "read the network interface",
+            Self::PatchNicLabels => "label the network interface",
+            Self::DeleteNic => "delete the network interface",
         })
     }
 }

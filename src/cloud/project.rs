@@ -6,9 +6,9 @@ use mcm_migration_core::domain::{
     NetworkId, Nic, NicId, ProjectId, Region, Server, ServerId, VolumeAttachment, VolumeId,
 };
 use reqwest::Url;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::exchange::{Call, Project};
+use super::exchange::{Call, Method, Project};
 use super::judge::Target;
 use super::list::{ListFault, read_list};
 use super::transport::Answer;
@@ -21,8 +21,8 @@ use super::{Check, CloudError, Operation, ServiceAccountKey, Volume, labels};
 /// at any time; a write may then have been done or not.
 #[derive(Clone)]
 pub struct ProjectClient {
-    project: Arc<Project>,
-    check: Option<Check>,
+    pub(super) project: Arc<Project>,
+    pub(super) check: Option<Check>,
 }
 
 impl ProjectClient {
@@ -81,7 +81,7 @@ impl ProjectClient {
     /// # Errors
     /// [`CloudError::Gone`] when the API says that there is no such server; else as the other classes say.
     pub async fn get_server(&self, region: &Region, server: ServerId) -> Result<Server, CloudError> {
-        let found: Server = self.server(Operation::GetServer, region, server, None).await?;
+        let found: Server = self.server(Operation::GetServer, region, server, Method::Get).await?;
         self.same(Operation::GetServer, server, found.id)?;
         Ok(found)
     }
@@ -104,7 +104,7 @@ impl ProjectClient {
         for (key, value) in labels {
             self.check_label(operation, Some(server), key, value)?;
         }
-        let found: Server = self.server(operation, region, server, Some(json!({ "labels": labels }))).await?;
+        let found: Server = self.server(operation, region, server, Method::Patch(json!({ "labels": labels }))).await?;
         self.same(operation, server, found.id)?;
         Ok(found)
     }
@@ -127,7 +127,7 @@ impl ProjectClient {
             self.check_label(operation, Some(server), key, "")?;
         }
         let nulls: BTreeMap<&str, Option<&str>> = keys.iter().map(|key| (key.as_str(), None)).collect();
-        let found: Server = self.server(operation, region, server, Some(json!({ "labels": nulls }))).await?;
+        let found: Server = self.server(operation, region, server, Method::Patch(json!({ "labels": nulls }))).await?;
         self.same(operation, server, found.id)?;
         Ok(found)
     }
@@ -157,8 +157,8 @@ impl ProjectClient {
     ) -> Result<Nic, CloudError> {
         let operation = Operation::PatchNic;
         let url = self.url(region, &["networks", network.as_str(), "nics", nic.as_str()]);
-        let patch = Some(json!({ "allowedAddresses": addresses }));
-        let found: AttachedNic = self.object(Call { operation, server: None, url, patch }).await?;
+        let method = Method::Patch(json!({ "allowedAddresses": addresses }));
+        let found: AttachedNic = self.object(Call { operation, server: None, url, method }).await?;
         if (found.nic.id, found.nic.network) != (nic, network) {
             return Err(self.unreadable(operation, None, "the answer shows another network interface"));
         }
@@ -187,7 +187,7 @@ impl ProjectClient {
     /// # Errors
     /// As [`Self::get_server`].
     pub async fn boot_volume(&self, region: &Region, server: ServerId) -> Result<Option<VolumeId>, CloudError> {
-        let found: BootVolume = self.server(Operation::GetServer, region, server, None).await?;
+        let found: BootVolume = self.server(Operation::GetServer, region, server, Method::Get).await?;
         self.same(Operation::GetServer, server, found.server)?;
         Ok(found.volume)
     }
@@ -215,15 +215,15 @@ impl ProjectClient {
     ) -> Result<VolumeAttachment, CloudError> {
         let operation = Operation::PatchAttachment;
         let url = self.url(region, &["servers", server.as_str(), "volume-attachments", volume.as_str()]);
-        let patch = Some(json!({ "deleteOnTermination": delete_on_termination }));
-        let found: ServerAttachment = self.object(Call { operation, server: Some(server), url, patch }).await?;
+        let method = Method::Patch(json!({ "deleteOnTermination": delete_on_termination }));
+        let found: ServerAttachment = self.object(Call { operation, server: Some(server), url, method }).await?;
         if found.attachment.volume != volume || found.server.is_some_and(|other| other != server) {
             return Err(self.unreadable(operation, Some(server), "the answer shows another attachment"));
         }
         Ok(found.attachment)
     }
 
-    fn url(&self, region: &Region, rest: &[&str]) -> Url {
+    pub(super) fn url(&self, region: &Region, rest: &[&str]) -> Url {
         let id = self.project.id();
         let parent = ["v2", "projects", id.as_str(), "regions", region.as_str()];
         self.project.iaas().join(parent.iter().chain(rest).copied())
@@ -234,13 +234,13 @@ impl ProjectClient {
         operation: Operation,
         region: &Region,
         server: ServerId,
-        patch: Option<Value>,
+        method: Method,
     ) -> Result<T, CloudError> {
         let url = self.url(region, &["servers", server.as_str()]);
-        self.object(Call { operation, server: Some(server), url, patch }).await
+        self.object(Call { operation, server: Some(server), url, method }).await
     }
 
-    async fn object<T: Item>(&self, call: Call) -> Result<T, CloudError> {
+    pub(super) async fn object<T: Item>(&self, call: Call) -> Result<T, CloudError> {
         let (answer, tries) = self.project.call(&call, self.check.as_ref()).await?;
         let text = std::str::from_utf8(&answer.body).unwrap_or_default();
         T::read(text).map_err(|flaw| {
@@ -249,13 +249,13 @@ impl ProjectClient {
         })
     }
 
-    async fn list<T: Item>(
+    pub(super) async fn list<T: Item>(
         &self,
         operation: Operation,
         server: Option<ServerId>,
         url: Url,
     ) -> Result<Vec<T>, CloudError> {
-        let (answer, tries) = self.project.call(&Call { operation, server, url, patch: None }, None).await?;
+        let (answer, tries) = self.project.call(&Call { operation, server, url, method: Method::Get }, None).await?;
         read_whole(&answer).map_err(|fault| {
             let failure = self.target(operation, server).failure_of(tries, &answer, fault.to_string());
             if matches!(fault, ListFault::Part(_)) {
@@ -267,7 +267,7 @@ impl ProjectClient {
     }
 
     /// A list that names an object twice was put together while it changed: another one can be missing from it.
-    fn each_once<T, Id: Ord + fmt::Display>(
+    pub(super) fn each_once<T, Id: Ord + fmt::Display>(
         &self,
         operation: Operation,
         server: Option<ServerId>,
@@ -292,7 +292,7 @@ impl ProjectClient {
         Err(self.unreadable(operation, Some(asked), &format!("the answer shows another server, {found}")))
     }
 
-    fn check_label(
+    pub(super) fn check_label(
         &self,
         operation: Operation,
         server: Option<ServerId>,
@@ -303,16 +303,16 @@ impl ProjectClient {
     }
 
     /// Refuses what is asked for, before anything is sent.
-    fn refuse(&self, operation: Operation, server: Option<ServerId>, message: &str) -> CloudError {
+    pub(super) fn refuse(&self, operation: Operation, server: Option<ServerId>, message: &str) -> CloudError {
         let failure = self.target(operation, server).failure(0, super::message::clean(message));
         CloudError::BadRequest { label_pattern: false, failure }
     }
 
-    fn unreadable(&self, operation: Operation, server: Option<ServerId>, message: &str) -> CloudError {
+    pub(super) fn unreadable(&self, operation: Operation, server: Option<ServerId>, message: &str) -> CloudError {
         CloudError::Unreadable(self.target(operation, server).failure(1, message))
     }
 
-    fn target(&self, operation: Operation, server: Option<ServerId>) -> Target {
+    pub(super) fn target(&self, operation: Operation, server: Option<ServerId>) -> Target {
         Target { operation, project: self.project.id(), server }
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use mcm_migration_core::domain::{
-    InvalidUuid, NetworkId, Nic, NicId, Server, ServerId, ServerStatus, VolumeAttachment, VolumeId,
+    InvalidUuid, NetworkId, Nic, NicId, Part, PartId, PartKind, Server, ServerId, ServerStatus, VolumeAttachment,
+    VolumeId,
 };
 use serde_json::{Map, Value};
 
@@ -132,6 +133,52 @@ impl Item for Volume {
             status: text(members, "status")?.unwrap_or_default(),
         })
     }
+}
+
+/// A network interface as a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NicPart(pub(super) Part);
+
+/// A volume as a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct VolumePart(pub(super) Part);
+
+impl Item for NicPart {
+    fn of(members: &mut Map<String, Value>) -> Result<Self, Flaw> {
+        let id =
+            PartId::Nic { network: id(members, "networkId", NetworkId::parse)?, nic: id(members, "id", NicId::parse)? };
+        // The list is open (iaas v2, `NIC.type`); what is not known may be the network's own.
+        let of_network = !matches!(text(members, "type")?.as_deref(), None | Some("server" | "none"));
+        Ok(Self(Part { of_network, ..part(members, id)? }))
+    }
+}
+
+impl Item for VolumePart {
+    fn of(members: &mut Map<String, Value>) -> Result<Self, Flaw> {
+        let id = PartId::Volume(id(members, "id", VolumeId::parse)?);
+        let bootable = match members.remove("bootable") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(bootable)) => bootable,
+            Some(_) => return Err(Flaw::Type("bootable")),
+        };
+        Ok(Self(Part { bootable, ..part(members, id)? }))
+    }
+}
+
+fn part(members: &mut Map<String, Value>, id: PartId) -> Result<Part, Flaw> {
+    let (attached_to, unused) = match id.kind() {
+        PartKind::Nic => ("device", "DOWN"),
+        PartKind::Volume => ("serverId", "AVAILABLE"),
+    };
+    Ok(Part {
+        id,
+        name: text(members, "name")?.unwrap_or_default(),
+        server: optional_id(members, attached_to, ServerId::parse)?,
+        idle: text(members, "status")?.as_deref() == Some(unused),
+        bootable: false,
+        of_network: false,
+        labels: labels(members)?,
+    })
 }
 
 fn text(members: &mut Map<String, Value>, name: &'static str) -> Result<Option<Box<str>>, Flaw> {

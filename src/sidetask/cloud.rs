@@ -3,7 +3,8 @@ use std::future::Future;
 
 use mcm_migration_core::decide::Because;
 use mcm_migration_core::domain::{
-    NetworkId, Nic, NicId, ProjectId, Reason, Region, Server, ServerId, VolumeAttachment, VolumeId,
+    NetworkId, Nic, NicId, Part, PartId, PartKind, ProjectId, Reason, Region, Server, ServerId, VolumeAttachment,
+    VolumeId,
 };
 
 use crate::cloud::{Check, CloudError, Clouds as StackitClouds, ProjectClient, ServiceAccountKey};
@@ -44,6 +45,20 @@ pub trait Cloud: Sized + Send + Sync + 'static {
         server: ServerId,
         labels: &BTreeMap<String, String>,
     ) -> impl Future<Output = Result<Server, CloudError>> + Send;
+
+    /// LIST of all network interfaces, or all volumes, of a region.
+    fn parts(&self, region: &Region, kind: PartKind) -> impl Future<Output = Result<Vec<Part>, CloudError>> + Send;
+
+    /// GET of a network interface or a volume.
+    fn part(&self, region: &Region, part: PartId) -> impl Future<Output = Result<Part, CloudError>> + Send;
+
+    /// PATCH of the labels of a network interface or a volume: the ones named are set, all others stay.
+    fn label_part(
+        &self,
+        region: &Region,
+        part: PartId,
+        labels: &BTreeMap<String, String>,
+    ) -> impl Future<Output = Result<Part, CloudError>> + Send;
 
     /// The network interfaces of a server.
     fn nics(&self, region: &Region, server: ServerId) -> impl Future<Output = Result<Vec<Nic>, CloudError>> + Send;
@@ -112,6 +127,23 @@ impl Cloud for ProjectClient {
         labels: &BTreeMap<String, String>,
     ) -> Result<Server, CloudError> {
         self.patch_server_labels(region, server, labels).await
+    }
+
+    async fn parts(&self, region: &Region, kind: PartKind) -> Result<Vec<Part>, CloudError> {
+        self.list_parts(region, kind).await
+    }
+
+    async fn part(&self, region: &Region, part: PartId) -> Result<Part, CloudError> {
+        self.get_part(region, part).await
+    }
+
+    async fn label_part(
+        &self,
+        region: &Region,
+        part: PartId,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<Part, CloudError> {
+        self.patch_part_labels(region, part, labels).await
     }
 
     async fn nics(&self, region: &Region, server: ServerId) -> Result<Vec<Nic>, CloudError> {

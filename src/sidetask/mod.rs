@@ -15,6 +15,7 @@ mod kube_cluster;
 mod metrics;
 pub mod owner_record;
 mod owners;
+mod part_lists;
 mod projects;
 mod run;
 mod shoot;

@@ -1,19 +1,21 @@
 //! What all shoots of one project in the cloud share: the last LIST of each region, the canary, and that the API refuses a label.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use mcm_migration_core::decide::Because;
-use mcm_migration_core::domain::{ProjectId, Reason, Region, Server, ServerId};
+use mcm_migration_core::domain::{PartKind, ProjectId, Reason, Region, Server, ServerId};
 use mcm_migration_core::plan::{Listed, Moment};
 
+use super::part_lists::PartLists;
 use super::{Clock, Cloud, because};
 
 /// How long a project rests after the API refused a label by its pattern.
-const REFUSED_FOR: Duration = Duration::from_secs(3600);
+pub(super) const REFUSED_FOR: Duration = Duration::from_secs(3600);
 /// A LIST that another shoot of the project asked for this long ago will do.
-const SHARED_FOR: Duration = Duration::from_secs(20);
+pub(super) const SHARED_FOR: Duration = Duration::from_secs(20);
 /// How often the canary is looked up by its label, and the first pause between.
 const LOOKS: u32 = 5;
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -28,6 +30,8 @@ pub(super) struct Project {
     lists: tokio::sync::Mutex<BTreeMap<Region, Listed>>,
     canary: tokio::sync::Mutex<bool>,
     refused: Mutex<Option<(Because, Moment)>>,
+    /// What is known of its network interfaces and volumes.
+    pub(super) parts: PartLists,
 }
 
 impl Projects {
@@ -48,6 +52,11 @@ impl Project {
     pub(super) fn refused(&self, now: Moment) -> Option<Because> {
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.as_ref().filter(|(_, at)| now.saturating_sub(*at) < REFUSED_FOR).map(|(because, _)| because.clone())
+    }
+
+    /// The kinds of which no network interface or volume of the project may be labelled, and why.
+    pub(super) fn refused_parts(&self, now: Moment) -> BTreeMap<PartKind, Because> {
+        self.parts.refused(now)
     }
 
     /// The servers of a region: a LIST, or the one that another shoot of the project has just asked for, if it shows a later moment than the
@@ -119,12 +128,18 @@ impl Project {
 }
 
 fn verify(server: &Server, labels: &BTreeMap<String, String>) -> Result<(), Because> {
-    match labels
-        .iter()
-        .find(|(key, value)| server.labels.get(key.as_str()).map(|label| &**label) != Some(value.as_str()))
-    {
+    verify_labels(format_args!("server {}", server.id), &server.labels, labels)
+}
+
+/// Whether the labels that were sent are there now.
+pub(super) fn verify_labels(
+    of: impl fmt::Display,
+    there: &BTreeMap<Box<str>, Box<str>>,
+    sent: &BTreeMap<String, String>,
+) -> Result<(), Because> {
+    match sent.iter().find(|(key, value)| there.get(key.as_str()).map(|label| &**label) != Some(value.as_str())) {
         None => Ok(()),
-        Some((key, _)) => Err(Because::about(Reason::LabelUnverified, format!("{key} on server {}", server.id))),
+        Some((key, _)) => Err(Because::about(Reason::LabelUnverified, format!("{key} on {of}"))),
     }
 }
 

@@ -227,8 +227,16 @@ pub fn assert_harmless(journal: &[Call]) {
                     assert!(key.starts_with("kubernetes.io/") && value.is_string(), "{call:?}");
                 }
             }
+            Operation::PatchNic | Operation::PatchVolume => {
+                let body = call.body.as_ref().unwrap();
+                let members: Vec<_> = body.as_object().unwrap().keys().map(String::as_str).collect();
+                assert!(matches!(members[..], ["labels"] | ["allowedAddresses"]), "{call:?}");
+                for (key, value) in body["labels"].as_object().into_iter().flatten() {
+                    assert!(key.starts_with("mcm-migration-") && value.is_string(), "{call:?}");
+                }
+            }
             operation if operation.is_write() && operation != Operation::Token => {
-                assert!(matches!(operation, Operation::PatchNic | Operation::PatchAttachment), "{call:?}");
+                assert_eq!(operation, Operation::PatchAttachment, "{call:?}");
             }
             _ => {}
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcm_migration_core::decide::NamespaceFacts;
 use mcm_migration_core::domain::{
-    NetworkId, Nic, NicId, ProjectId, Region, Server, ServerId, ServerStatus, StackitProviderId, VolumeAttachment,
-    VolumeId,
+    NetworkId, Nic, NicId, Part, PartId, PartKind, ProjectId, Region, Server, ServerId, ServerStatus,
+    StackitProviderId, VolumeAttachment, VolumeId,
 };
 use mcm_migration_core::plan::Moment;
 use mcm_migration_webhook::cloud::{Check, CloudError, Failure, Operation, ServiceAccountKey};
@@ -139,6 +139,19 @@ impl Cloud for VirtualProject {
             Some(server.clone())
         })
         .await
+    }
+
+    // Every interface and volume here was made along with its server, so there is nothing to label.
+    async fn parts(&self, _: &Region, _: PartKind) -> Result<Vec<Part>, CloudError> {
+        self.read(Operation::ListNics, None, |_| Ok(Vec::new())).await
+    }
+
+    async fn part(&self, _: &Region, _: PartId) -> Result<Part, CloudError> {
+        Err(CloudError::NotFound(self.failure(Operation::GetNic, None)))
+    }
+
+    async fn label_part(&self, _: &Region, _: PartId, _: &BTreeMap<String, String>) -> Result<Part, CloudError> {
+        Err(CloudError::NotFound(self.failure(Operation::PatchNicLabels, None)))
     }
 
     async fn nics(&self, _: &Region, server: ServerId) -> Result<Vec<Nic>, CloudError> {

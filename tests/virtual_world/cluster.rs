@@ -273,8 +273,7 @@ fn apply(world: &mut World, namespace: &str, write: &OwnWrite) -> Result<Written
         | OwnWrite::Clear { machine, version } => {
             let key = format!("machine/{machine}");
             let before = world.shoots[namespace].facts.clone();
-            let mut object =
-                before.machines.get(machine).cloned().ok_or_else(|| ClusterError::Gone(key.clone()))?;
+            let mut object = before.machines.get(machine).cloned().ok_or_else(|| ClusterError::Gone(key.clone()))?;
             expect(world, namespace, &key, version)?;
             match write {
                 OwnWrite::SettleId { provider_id, .. } => {

@@ -41,7 +41,8 @@ pub async fn run(world: Shared, namespace: Box<str>) {
                 *since = now;
             }
         }
-        processes.retain(|_, process| process.gone.is_none_or(|gone| now.saturating_sub(gone) < Duration::from_secs(10)));
+        processes
+            .retain(|_, process| process.gone.is_none_or(|gone| now.saturating_sub(gone) < Duration::from_secs(10)));
         let orphans: Vec<ServerId> =
             processes.values().flat_map(|process| orphans(&world, &namespace, &process.copy)).collect();
         let runs = nodes_ready && world.chance(0.2);

@@ -27,6 +27,18 @@ pub const GUARD: &str = "mcm-migration.stackit.cloud/guard";
 /// MachineMigration: a rollback has paused it, and lifts the pause when it is through. Without it the pause is an operator's own.
 pub const PAUSED_BY_ROLLBACK: &str = "mcm-migration.stackit.cloud/paused-by-rollback";
 
+/// Label of a network interface or volume that the OpenStack provider made apart for a server: the Machine's name.
+///
+/// The three labels of such a part are this program's own, so they prove that it put them. They have no `/`, which the API documents no key with,
+/// and no domain, for those of `stackit.cloud` are reserved (iaas v2, `Labels`). No provider, cloud controller or storage driver selects by them.
+pub const PART_MACHINE: &str = "mcm-migration-machine";
+
+/// Beside [`PART_MACHINE`]: the shoot's namespace, its technical ID, which is the same in every seed.
+pub const PART_SHOOT: &str = "mcm-migration-shoot";
+
+/// Beside [`PART_MACHINE`]: the ID of the server that it was attached to.
+pub const PART_SERVER: &str = "mcm-migration-server";
+
 /// Worker: what Gardener's extension controller is asked to do
 /// (gardener/gardener `pkg/apis/core/v1beta1/constants`).
 pub const GARDENER_OPERATION: &str = "gardener.cloud/operation";

@@ -228,6 +228,9 @@ reasons! {
     LabelRefused, "label-refused",
         "The API refused a label because of its pattern; the whole project is stopped.",
         "Compare `--label-domain` with what the API accepts.";
+    PartLabelRefused, "part-label-refused",
+        "The API refused a label of a network interface or a volume because of its pattern; the servers of the project are labelled all the same.",
+        "Read the answer that is named with it; until then the Machines stay unfinished, and `sweep` could not tell what they leave behind.";
     LabelUnverified, "label-unverified",
         "A label was sent, and the answer or a second look at the server does not show it.",
         "Look at the server; somebody else may take the label off. It is tried again.";

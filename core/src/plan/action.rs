@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::decide::Because;
-use crate::domain::{NetworkId, Reason, Region, ServerId};
+use crate::domain::{NetworkId, PartId, PartKind, Reason, Region, ServerId};
 
 /// One step for one object. The executor reads again what it relies on before it carries it out.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,13 @@ pub enum Action {
     List {
         /// The region.
         region: Region,
+    },
+    /// LIST the network interfaces or the volumes of the shoot's project in a region; the plan is made again with what it shows.
+    ListParts {
+        /// The region.
+        region: Region,
+        /// Which of the two.
+        kind: PartKind,
     },
     /// Add what is missing to the allowed addresses of a server's network interfaces in a network, and read it back.
     Address {
@@ -74,6 +81,19 @@ pub enum Action {
         /// The labels, only those that differ.
         labels: BTreeMap<Box<str>, Box<str>>,
     },
+    /// Set labels that are missing or wrong on a network interface or a volume that was made apart for a server.
+    LabelPart {
+        /// The Machine.
+        machine: Box<str>,
+        /// Where its server is.
+        region: Region,
+        /// Its server, which has it.
+        server: ServerId,
+        /// The network interface or the volume.
+        part: PartId,
+        /// The labels, only those that differ.
+        labels: BTreeMap<Box<str>, Box<str>>,
+    },
     /// Let the boot volume of a server be deleted together with it.
     CareForBootVolume {
         /// The Machine.
@@ -126,11 +146,19 @@ impl Action {
         Self::Label { machine: machine.into(), region: region.clone(), server, labels: BTreeMap::new() }
     }
 
+    /// Whether the subject of a step of this name is a region.
+    #[must_use]
+    pub fn is_list(step: &str) -> bool {
+        matches!(step, Self::LIST | "list-nics" | "list-volumes")
+    }
+
     /// The step's name in logs and metrics.
     #[must_use]
     pub fn step(&self) -> &'static str {
         match self {
             Self::List { .. } => Self::LIST,
+            Self::ListParts { kind: PartKind::Nic, .. } => "list-nics",
+            Self::ListParts { kind: PartKind::Volume, .. } => "list-volumes",
             Self::Address { .. } => "address",
             Self::SettleId { .. } | Self::SettleNoServer { .. } => "settle",
             Self::Retire { .. } => "retire",
@@ -140,6 +168,8 @@ impl Action {
             Self::Disarm { .. } => "disarm",
             Self::Touch { .. } => "touch",
             Self::Label { .. } => "label",
+            Self::LabelPart { part: PartId::Nic { .. }, .. } => "label-nic",
+            Self::LabelPart { part: PartId::Volume(_), .. } => "label-volume",
             Self::CareForBootVolume { .. } => "boot-volume",
             Self::Clear { .. } => "clear",
             Self::Except { .. } => "except",
@@ -153,12 +183,13 @@ impl Action {
     #[must_use]
     pub fn subject(&self) -> &str {
         match self {
-            Self::List { region } => region.as_str(),
+            Self::List { region } | Self::ListParts { region, .. } => region.as_str(),
             Self::Address { machine, .. }
             | Self::SettleId { machine, .. }
             | Self::SettleNoServer { machine }
             | Self::Touch { machine }
             | Self::Label { machine, .. }
+            | Self::LabelPart { machine, .. }
             | Self::CareForBootVolume { machine, .. }
             | Self::Except { machine, .. }
             | Self::Readmit { machine }

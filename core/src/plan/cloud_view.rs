@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::decide::Because;
-use crate::domain::{Region, Server, ServerId};
+use crate::domain::{Part, PartKind, Region, Server, ServerId};
 
 use super::{Moment, Settings};
 
@@ -15,6 +15,12 @@ pub struct CloudView {
     pub troubles: BTreeMap<Region, Because>,
     /// Why the whole project is stopped: its credentials, or a label that the API refuses.
     pub stopped: Option<Because>,
+    /// The last LIST of network interfaces and of volumes of each region.
+    pub parts: BTreeMap<(Region, PartKind), ListedParts>,
+    /// As [`Self::troubles`], of network interfaces and volumes.
+    pub part_troubles: BTreeMap<(Region, PartKind), Because>,
+    /// Kinds whose labels the API refuses in the whole project.
+    pub parts_stopped: BTreeMap<PartKind, Because>,
     /// Servers whose boot volume has been taken care of.
     pub cared: BTreeSet<ServerId>,
     /// For servers in creation and in error: whether the allowed addresses of their network interfaces are in place.
@@ -44,7 +50,60 @@ impl Listed {
     }
 }
 
+/// One complete LIST of the network interfaces or the volumes of a region, as far as they are attached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedParts {
+    /// By the server that has them.
+    pub attached: BTreeMap<ServerId, Vec<Part>>,
+    /// No later than the moment that it shows.
+    pub at: Moment,
+}
+
+impl ListedParts {
+    /// A LIST that was asked for at `at`.
+    #[must_use]
+    pub fn new(parts: impl IntoIterator<Item = Part>, at: Moment) -> Self {
+        let mut attached: BTreeMap<ServerId, Vec<Part>> = BTreeMap::new();
+        for part in parts {
+            if let Some(server) = part.server {
+                attached.entry(server).or_default().push(part);
+            }
+        }
+        Self { attached, at }
+    }
+
+    /// How old it is.
+    #[must_use]
+    pub fn age(&self, now: Moment) -> Duration {
+        now.saturating_sub(self.at)
+    }
+
+    /// Takes up a part as a call has just shown it.
+    pub fn take_up(&mut self, part: Part) {
+        for parts in self.attached.values_mut() {
+            parts.retain(|known| known.id != part.id);
+        }
+        if let Some(server) = part.server {
+            self.attached.entry(server).or_default().push(part);
+        }
+    }
+}
+
 impl CloudView {
+    /// What stands in the way of a look at the network interfaces or the volumes of a region.
+    #[must_use]
+    pub fn part_trouble(&self, region: &Region, kind: PartKind) -> Option<&Because> {
+        let key = (region.clone(), kind);
+        self.stopped.as_ref().or_else(|| self.parts_stopped.get(&kind)).or_else(|| self.part_troubles.get(&key))
+    }
+
+    /// Takes up a network interface or a volume as a call has just shown it.
+    pub fn take_up_part(&mut self, region: &Region, part: Part) {
+        if let Some(listed) = self.parts.get_mut(&(region.clone(), part.id.kind())) {
+            listed.take_up(part);
+        }
+    }
+
     /// The LIST of a region, if it may still be acted on.
     #[must_use]
     pub fn fresh(&self, region: &Region, now: Moment) -> Option<&Listed> {

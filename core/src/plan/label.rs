@@ -6,7 +6,10 @@ use crate::decide::{Because, MachineFacts, NamespaceFacts};
 use crate::domain::{GuardLabel, Provider, ProviderId, Reason, Server, ServerId, ServerStatus, StackitProviderId};
 
 use super::settle::server_of;
-use super::{Action, ClassDetails, Kind, Listed, Moment, Plan, Region, Settings, Shoot, exception, quarantine_is_over};
+use super::{
+    Action, ClassDetails, Kind, Listed, Moment, Plan, Region, Settings, Shoot, exception, label_parts,
+    quarantine_is_over,
+};
 
 /// The longest value of a label (STACKIT IaaS API v2, `Labels`).
 const LONGEST_VALUE: usize = 63;
@@ -34,6 +37,8 @@ pub(super) fn plan(shoot: &Shoot<'_>, now: Moment, settings: &Settings, plan: &m
             _ => {}
         }
     }
+    // What a server needs goes before what it leaves behind.
+    plan.actions.sort_by_key(|action| matches!(action, Action::LabelPart { .. }));
 }
 
 /// Whether labels are looked at: the guard is closed and nothing of OpenStack is left.
@@ -95,24 +100,18 @@ fn label(
     let listed = look(shoot, &region, now, settings, plan);
     if let Some(listed) = listed {
         let server = our_server(listed, name, id.server)?;
-        let missing = missing(&wanted, server);
+        let missing = missing(&wanted, &server.labels);
         if missing.is_empty() {
-            in_place(shoot, name, machine, &region, id.server, settings, plan);
-            return Ok(Labels::InPlace);
-        }
-        if shoot.seen.id(name) != Some(&*machine.provider_id) {
-            // What was seen in quarantine is another ID than the one that is persisted now.
-            return Err(Because::of(Reason::Quarantined));
-        }
-        if let Err(not_yet) = quarantine_is_over(shoot.seen, name, shoot.nodes, now, settings) {
-            if let Some(left) = not_yet.left {
-                plan.again_in(left);
+            plan.labelled += 1;
+            let part = label_parts::Owner { name, machine, class, region: &region, server };
+            if label_parts::plan(shoot, &part, now, settings, plan)? {
+                in_place(shoot, name, machine, &region, id.server, settings, plan);
+                return Ok(Labels::InPlace);
             }
-            return Err(not_yet.because);
+            plan.unknown += 1;
+            return Ok(Labels::Unknown);
         }
-        if server.status.forbids_changes() {
-            return Err(Because::about(Reason::ServerDeferred, format!("{:?}", server.status)));
-        }
+        may_be_labelled(shoot, name, machine, server, now, settings, plan)?;
         if let Some(foreign) = foreign_server(shoot, listed, &machine.class, settings) {
             return Err(Because::about(Reason::ClassLabelForeign, foreign));
         }
@@ -125,6 +124,32 @@ fn label(
     }
     plan.unknown += 1;
     Ok(Labels::Unknown)
+}
+
+/// Whether nobody can take the server for an orphan any more, and the API lets it be changed.
+pub(super) fn may_be_labelled(
+    shoot: &Shoot<'_>,
+    name: &str,
+    machine: &MachineFacts,
+    server: &Server,
+    now: Moment,
+    settings: &Settings,
+    plan: &mut Plan,
+) -> Result<(), Because> {
+    if shoot.seen.id(name) != Some(&*machine.provider_id) {
+        // What was seen in quarantine is another ID than the one that is persisted now.
+        return Err(Because::of(Reason::Quarantined));
+    }
+    if let Err(not_yet) = quarantine_is_over(shoot.seen, name, shoot.nodes, now, settings) {
+        if let Some(left) = not_yet.left {
+            plan.again_in(left);
+        }
+        return Err(not_yet.because);
+    }
+    if server.status.forbids_changes() {
+        return Err(Because::about(Reason::ServerDeferred, format!("{:?}", server.status)));
+    }
+    Ok(())
 }
 
 /// The last LIST of a region, if it is young enough to tell what labels there are; asks for one where it is not.
@@ -157,7 +182,6 @@ fn in_place(
     settings: &Settings,
     plan: &mut Plan,
 ) {
-    plan.labelled += 1;
     if !machine.marked {
         exception::readmit(name, machine, plan);
         return;
@@ -194,7 +218,7 @@ fn wanted_labels(
 }
 
 /// The pattern of the IaaS API: up to 63 letters, digits, `-`, `_` and `.`, beginning and ending with a letter or digit; or nothing.
-fn is_label_value(value: &str) -> bool {
+pub(super) fn is_label_value(value: &str) -> bool {
     let edge = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
     let bytes = value.as_bytes();
     value.len() <= LONGEST_VALUE
@@ -203,9 +227,13 @@ fn is_label_value(value: &str) -> bool {
         && edge(bytes.last())
 }
 
-fn missing(wanted: &BTreeMap<Box<str>, Box<str>>, server: &Server) -> BTreeMap<Box<str>, Box<str>> {
+/// What of `wanted` is not there, or is another.
+pub(super) fn missing(
+    wanted: &BTreeMap<Box<str>, Box<str>>,
+    there: &BTreeMap<Box<str>, Box<str>>,
+) -> BTreeMap<Box<str>, Box<str>> {
     let mut missing = wanted.clone();
-    missing.retain(|key, value| server.labels.get(key) != Some(value));
+    missing.retain(|key, value| there.get(key) != Some(value));
     missing
 }
 

@@ -12,6 +12,8 @@ use super::{
 /// Everything about one shoot that a plan is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Shoot<'a> {
+    /// Its namespace in the seed, which is its technical ID.
+    pub namespace: &'a str,
     /// What the API server says, read past every cache.
     pub facts: &'a NamespaceFacts,
     /// The MachineClasses, read together with the facts.
@@ -86,7 +88,10 @@ impl Plan {
 
     /// Asks for a LIST, once.
     pub(super) fn list(&mut self, region: &super::Region) {
-        let action = Action::List { region: region.clone() };
+        self.act_once(Action::List { region: region.clone() });
+    }
+
+    pub(super) fn act_once(&mut self, action: Action) {
         if !self.actions.contains(&action) {
             self.actions.push(action);
         }
@@ -160,7 +165,11 @@ fn hold_back(shoot: &Shoot<'_>, now: Moment, plan: &mut Plan) {
         Some((because, left)) => {
             let kind = match action {
                 Action::Retire { .. } => Kind::MachineClass,
-                _ if action.subject().is_empty() || matches!(action, Action::List { .. }) => Kind::Shoot,
+                _ if action.subject().is_empty()
+                    || matches!(action, Action::List { .. } | Action::ListParts { .. }) =>
+                {
+                    Kind::Shoot
+                }
                 Action::MarkWorker { .. } | Action::UnmarkWorker { .. } => Kind::Shoot,
                 _ => Kind::Machine,
             };

@@ -1,12 +1,12 @@
 //! Small shoots by hand: one Machine, one machine-controller-manager, one step before something is done.
 
 use mcm_migration_core::decide::{MachineFacts, McmPodFacts, MigrationFacts, NamespaceFacts, NamespaceLabels};
-use mcm_migration_core::domain::{GuardLabel, McmContainers, Server, ServerStatus};
+use mcm_migration_core::domain::{GuardLabel, McmContainers, PartKind, Server, ServerStatus};
 use mcm_migration_core::plan::{
-    Backoff, CloudView, LeaseSighting, Listed, Moment, NodeSeen, NotYet, Proof, Seen, quarantine_is_over,
+    Backoff, CloudView, LeaseSighting, Listed, ListedParts, Moment, NodeSeen, NotYet, Proof, Seen, quarantine_is_over,
 };
 
-use super::{Case, Look, eu01, openstack_class, providers, secs, server_id, settings, stackit_class};
+use super::{Case, Look, NAMESPACE, eu01, openstack_class, providers, secs, server_id, settings, stackit_class};
 use crate::worlds::{PROJECT, switched_shoot};
 
 pub const CLASS: &str = "pool-a-z1-aaaaa";
@@ -54,13 +54,19 @@ pub fn nodes(since: &[Option<u64>]) -> Vec<NodeSeen> {
 
 fn case(facts: NamespaceFacts, looks: Vec<Look>, servers: Vec<Server>) -> Case {
     let class = if facts.openstack_class().is_some() { openstack_class() } else { stackit_class() };
+    let parts = PartKind::ALL.map(|kind| ((eu01(), kind), ListedParts::new([], secs(NOW))));
     Case {
+        namespace: NAMESPACE.to_owned(),
         classes: [(CLASS.into(), class)].into(),
         facts,
         looks,
         restoring: false,
         nodes: Some(nodes(&[Some(0), Some(0)])),
-        cloud: CloudView { lists: [(eu01(), Listed::new(servers, secs(NOW)))].into(), ..CloudView::default() },
+        cloud: CloudView {
+            lists: [(eu01(), Listed::new(servers, secs(NOW)))].into(),
+            parts: parts.into(),
+            ..CloudView::default()
+        },
         proof: Proof::Holds,
         backoff: Backoff::default(),
         settings: settings(),

@@ -2,7 +2,7 @@
 
 use mcm_migration_core::decide::{Because, MachineFacts, McmPodFacts, MigrationFacts, NamespaceFacts, NamespaceLabels};
 use mcm_migration_core::domain::{
-    Exception, GuardLabel, McmContainers, ProjectId, Reason, Server, ServerId, ServerStatus,
+    Exception, GuardLabel, McmContainers, PartKind, ProjectId, Reason, Server, ServerId, ServerStatus,
 };
 use mcm_migration_core::plan::{Backoff, ClassDetails, CloudView, LeaseSighting, Listed, NodeSeen, NodesRule, Proof};
 use proptest::collection::vec;
@@ -10,7 +10,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
 
-use super::{Case, DOMAIN, Look, NETWORK, eu01, openstack_class, providers, secs, server_id, settings, stackit_class};
+use super::parts::listed;
+use super::{
+    Case, DOMAIN, Look, NAMESPACE, NETWORK, eu01, openstack_class, providers, secs, server_id, settings, stackit_class,
+};
 use crate::worlds::{PROJECT, shoot_facts, switched_shoot};
 
 /// The Machines that there may be; the last one's name fits no label.
@@ -202,13 +205,28 @@ fn servers() -> impl Strategy<Value = Vec<Server>> {
 
 fn cloud() -> impl Strategy<Value = CloudView> {
     let age = prop_oneof![8 => 0..=60_u64, 2 => 61..3_000_u64, 1 => 3_600..5_000_u64];
-    (chance(90), servers(), age, chance(5), chance(3), vec(chance(60), 8), vec(chance(30), 8)).prop_map(
-        |(there, servers, age, trouble, stopped, addressed, cared)| CloudView {
-            lists: there.then(|| (eu01(), Listed::new(servers, secs(NOW - age)))).into_iter().collect(),
-            troubles: trouble.then(|| (eu01(), Because::of(Reason::CloudUnavailable))).into_iter().collect(),
-            stopped: stopped.then(|| Because::of(Reason::CredentialsInvalid)),
-            addressed: (0..8).filter(|n| addressed[*n]).map(server_id).collect(),
-            cared: (0..8).filter(|n| cared[*n]).map(server_id).collect(),
+    let parts = (listed(PartKind::Nic), listed(PartKind::Volume), chance(5), chance(3));
+    (chance(90), servers(), age, chance(5), chance(3), vec(chance(60), 8), vec(chance(30), 8), parts).prop_map(
+        |(there, servers, age, trouble, stopped, addressed, cared, (nics, volumes, part_trouble, part_stopped))| {
+            CloudView {
+                lists: there.then(|| (eu01(), Listed::new(servers, secs(NOW - age)))).into_iter().collect(),
+                troubles: trouble.then(|| (eu01(), Because::of(Reason::CloudUnavailable))).into_iter().collect(),
+                stopped: stopped.then(|| Because::of(Reason::CredentialsInvalid)),
+                parts: [(PartKind::Nic, nics), (PartKind::Volume, volumes)]
+                    .into_iter()
+                    .filter_map(|(kind, listed)| Some(((eu01(), kind), listed?)))
+                    .collect(),
+                part_troubles: part_trouble
+                    .then(|| ((eu01(), PartKind::Nic), Because::of(Reason::CloudForbidden)))
+                    .into_iter()
+                    .collect(),
+                parts_stopped: part_stopped
+                    .then(|| (PartKind::Volume, Because::of(Reason::PartLabelRefused)))
+                    .into_iter()
+                    .collect(),
+                addressed: (0..8).filter(|n| addressed[*n]).map(server_id).collect(),
+                cared: (0..8).filter(|n| cared[*n]).map(server_id).collect(),
+            }
         },
     )
 }
@@ -316,6 +334,7 @@ pub fn case(openstack: u32) -> impl Strategy<Value = Case> {
             let except = if except { vec!["n-1".to_owned()] } else { Vec::new() };
             let nodes_rule = NodesRule { except, ..settings().nodes };
             Case {
+                namespace: NAMESPACE.to_owned(),
                 facts,
                 classes: classes.into_iter().collect(),
                 looks,

@@ -5,6 +5,7 @@ pub mod example;
 pub mod generate;
 pub mod nearly;
 pub mod oracle;
+pub mod parts;
 pub mod script;
 pub mod world;
 
@@ -22,6 +23,8 @@ use serde_json::json;
 pub const NETWORK: &str = "0a0b0c0d-1111-4222-8333-444455556666";
 /// The domain of the labels.
 pub const DOMAIN: &str = "kubernetes.io";
+/// The shoot.
+pub const NAMESPACE: &str = "shoot--p--s";
 pub const CIDR: &str = "100.64.0.0/12";
 
 pub fn secs(seconds: u64) -> Duration {
@@ -86,6 +89,7 @@ pub struct Look {
 /// Everything that a plan is made from, owned.
 #[derive(Debug, Clone)]
 pub struct Case {
+    pub namespace: String,
     pub facts: NamespaceFacts,
     pub classes: BTreeMap<Box<str>, ClassDetails>,
     pub looks: Vec<Look>,
@@ -120,6 +124,7 @@ impl Case {
     /// Hands the shoot to a question.
     pub fn ask<T>(&self, question: impl FnOnce(&Shoot<'_>) -> T) -> T {
         question(&Shoot {
+            namespace: &self.namespace,
             facts: &self.facts,
             classes: &self.classes,
             seen: &self.seen(),

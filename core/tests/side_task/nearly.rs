@@ -45,6 +45,11 @@ pub fn labelling_case() -> impl Strategy<Value = Case> {
         }
         if heal[6] {
             (case.cloud.stopped, case.cloud.troubles) = (None, std::collections::BTreeMap::new());
+            case.cloud.part_troubles.clear();
+            case.cloud.parts_stopped.clear();
+            for list in case.cloud.parts.values_mut() {
+                list.at = list.at.max(secs(NOW - 60));
+            }
             for list in case.cloud.lists.values_mut() {
                 list.at = list.at.max(secs(NOW - 60));
             }

@@ -184,6 +184,7 @@ impl Run {
             classes,
             born: servers.keys().copied().collect(),
             servers,
+            parts: std::collections::BTreeMap::default(),
             addressed: std::collections::BTreeSet::default(),
             nodes,
             lease: None,

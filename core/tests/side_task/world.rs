@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, Known, NamespaceFacts, open_for_rewrite};
 use mcm_migration_core::domain::{
-    Exception, GuardLabel, LegacyProviderId, Provider, Reason, Server, ServerId, ServerStatus, StackitProviderId,
+    Exception, GuardLabel, LegacyProviderId, Part, PartId, Provider, Reason, Server, ServerId, ServerStatus,
+    StackitProviderId,
 };
 use mcm_migration_core::plan::{
-    Action, Backoff, ClassDetails, CloudView, LeaseSighting, Listed, Moment, NodeSeen, Ownership, Phase, Plan, Proof,
-    Report, Seen, Settings, Shoot, ownership, plan, report,
+    Action, Backoff, ClassDetails, CloudView, LeaseSighting, Listed, ListedParts, Moment, NodeSeen, Ownership, Phase,
+    Plan, Proof, Report, Seen, Settings, Shoot, ownership, plan, report,
 };
 
 use super::{DOMAIN, eu01, providers};
@@ -61,6 +62,8 @@ pub struct World {
     pub servers: BTreeMap<ServerId, Server>,
     /// Servers whose network interfaces have the addresses.
     pub addressed: BTreeSet<ServerId>,
+    /// Their network interfaces and volumes.
+    pub parts: BTreeMap<PartId, Part>,
     /// Servers that OpenStack made; only these can be lost by a wrong step.
     pub born: BTreeSet<ServerId>,
     pub nodes: Vec<NodeSeen>,
@@ -104,13 +107,14 @@ impl World {
         self.leader.seen.observe_machines(self.facts.machines.keys().map(|name| &**name));
         self.leader.seen.observe_lease(self.lease.clone(), self.now, self.now);
         self.leader.cloud.troubles.clear();
+        self.leader.cloud.part_troubles.clear();
         let (mut proof, mut steps) = (Proof::Unasked, 0);
         for _ in 0..16 {
             let Ok(plan) = self.plan(&proof) else { return steps };
             let mut learnt = false;
             for action in &plan.actions {
                 learnt = true;
-                steps += usize::from(!matches!(action, Action::Probe | Action::List { .. }));
+                steps += usize::from(!matches!(action, Action::Probe | Action::List { .. } | Action::ListParts { .. }));
                 if self.dice.chance(self.failing) {
                     self.leader.backoff.failed(action, Because::of(Reason::WriteFailed), self.now, 0.5);
                     if let Action::Probe = action {
@@ -138,7 +142,16 @@ impl World {
 
     fn shoot<'a>(&'a self, proof: &'a Proof) -> Shoot<'a> {
         let Leader { seen, cloud, backoff } = &self.leader;
-        Shoot { facts: &self.facts, classes: &self.classes, seen, nodes: Some(&self.nodes), cloud, proof, backoff }
+        Shoot {
+            namespace: super::NAMESPACE,
+            facts: &self.facts,
+            classes: &self.classes,
+            seen,
+            nodes: Some(&self.nodes),
+            cloud,
+            proof,
+            backoff,
+        }
     }
 
     fn report(&mut self, proof: &Proof) {
@@ -152,13 +165,26 @@ impl World {
     }
 
     fn carry_out(&mut self, action: &Action, proof: &mut Proof) {
-        if !matches!(action, Action::Probe | Action::List { .. }) {
+        if !matches!(action, Action::Probe | Action::List { .. } | Action::ListParts { .. }) {
             self.note(format!("{} {}", action.step(), action.subject()));
         }
         match action {
             Action::List { region } => {
                 let listed = Listed::new(self.servers.values().cloned(), self.now);
                 self.leader.cloud.lists.insert(region.clone(), listed);
+            }
+            Action::ListParts { region, kind } => {
+                for server in self.servers.values().filter(|server| self.born.contains(&server.id)) {
+                    let part = super::parts::made_apart(*kind, server.id, &server.name);
+                    self.parts.entry(part.id).or_insert(part);
+                }
+                let parts = self.parts.values().filter(|part| part.id.kind() == *kind).cloned();
+                self.leader.cloud.parts.insert((region.clone(), *kind), ListedParts::new(parts, self.now));
+            }
+            Action::LabelPart { region, part, labels, .. } => {
+                let shown = self.parts.get_mut(part).unwrap();
+                shown.labels.extend(labels.clone());
+                self.leader.cloud.take_up_part(region, shown.clone());
             }
             Action::Address { server, .. } => {
                 self.addressed.insert(*server);

@@ -103,6 +103,7 @@ impl RollbackFlags {
             regions: self.region_map.iter().cloned().collect::<BTreeMap<_, _>>(),
             touch: false,
             boot_volume_care: false,
+            force_after: None,
             drift_every: Duration::ZERO,
         })
     }

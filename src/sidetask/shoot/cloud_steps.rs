@@ -170,11 +170,14 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             (self.session, self.cloud) = (None, CloudView::default());
         }
         self.cloud.troubles.clear();
-        let refused = self.session.as_ref().and_then(|session| session.project.refused(self.context.clock.now()));
-        self.cloud.stopped = refused;
+        self.cloud.part_troubles.clear();
         let now = self.context.clock.now();
+        let project = self.session.as_ref().map(|session| &session.project);
+        self.cloud.stopped = project.and_then(|project| project.refused(now));
+        self.cloud.parts_stopped = project.map(|project| project.refused_parts(now)).unwrap_or_default();
         // Long lists of large projects are not kept for longer than they are of use.
         let keep = self.context.config.settings.drift_every.max(Settings::LIST_MAX_AGE);
         self.cloud.lists.retain(|_, listed| listed.age(now) <= keep);
+        self.cloud.parts.retain(|_, listed| listed.age(now) <= keep);
     }
 }

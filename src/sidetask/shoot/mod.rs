@@ -6,6 +6,7 @@ mod exception_steps;
 mod guard_steps;
 mod machine_steps;
 mod notices;
+mod part_steps;
 mod pass;
 mod session;
 mod step;

@@ -45,7 +45,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                 || facts.workers.contains_key(subject)
                 || subject.is_empty()
                 // A region: nearly every name of a Machine could be one.
-                || step == Action::LIST
+                || Action::is_list(step)
         });
         self.forget_troubles(snapshot.facts.project);
         let now = self.context.clock.now();
@@ -86,6 +86,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
 
     fn shoot<'a>(&'a self, pass: &'a Pass, nodes: Option<&'a [plan::NodeSeen]>) -> plan::Shoot<'a> {
         plan::Shoot {
+            namespace: &self.namespace,
             facts: &pass.snapshot.facts,
             classes: &pass.snapshot.classes,
             seen: &self.seen,
@@ -259,5 +260,5 @@ fn exceptions(facts: &NamespaceFacts) -> BTreeMap<&'static str, i64> {
 
 /// Steps that wait for the limits of the cloud.
 fn is_slow(action: &Action) -> bool {
-    matches!(action, Action::Label { .. } | Action::CareForBootVolume { .. })
+    matches!(action, Action::Label { .. } | Action::LabelPart { .. } | Action::CareForBootVolume { .. })
 }

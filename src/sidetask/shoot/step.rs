@@ -26,7 +26,9 @@ pub(super) enum Came {
 
 impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> {
     pub(super) async fn carry_out(&mut self, pass: &mut Pass, action: &Action) -> Came {
-        if self.context.config.dry_run && !matches!(action, Action::List { .. } | Action::Probe) {
+        if self.context.config.dry_run
+            && !matches!(action, Action::List { .. } | Action::ListParts { .. } | Action::Probe)
+        {
             self.say(action, "dry-run", None);
             return Came::Void;
         }
@@ -35,6 +37,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         let _place = if speaks_to_the_cloud(action) { None } else { context.steps.acquire().await.ok() };
         let came = match action {
             Action::List { region } => self.list(region).await,
+            Action::ListParts { region, kind } => self.list_parts(region, *kind).await,
             Action::Address { machine, region, server, network, addresses } => {
                 self.address(machine, region, *server, *network, addresses).await
             }
@@ -47,6 +50,9 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
             Action::Touch { machine } => self.touch(machine).await,
             Action::Label { machine, region, server, labels } => {
                 self.label(pass, machine, region, *server, labels).await
+            }
+            Action::LabelPart { machine, region, server, part, labels } => {
+                self.label_part(pass, machine, region, (*server, *part), labels).await
             }
             Action::CareForBootVolume { machine, region, server } => {
                 self.care_for_boot_volume(machine, region, *server).await
@@ -84,7 +90,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                 let reason = because.reason.name();
                 tracing::warn!(namespace, step, subject, outcome, reason, why = because.subject, "side task");
             }
-            None if matches!(action, Action::List { .. } | Action::Probe) => {
+            None if matches!(action, Action::List { .. } | Action::ListParts { .. } | Action::Probe) => {
                 tracing::debug!(namespace, step, subject, outcome, "side task");
             }
             None => tracing::info!(namespace, step, subject, outcome, "side task"),
@@ -163,8 +169,10 @@ fn speaks_to_the_cloud(action: &Action) -> bool {
     matches!(
         action,
         Action::List { .. }
+            | Action::ListParts { .. }
             | Action::Address { .. }
             | Action::Label { .. }
+            | Action::LabelPart { .. }
             | Action::CareForBootVolume { .. }
             | Action::Except { .. }
     )

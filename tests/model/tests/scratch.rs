@@ -13,5 +13,10 @@ fn first() {
     let c = Config::one_seed("a", "", [Id::Legacy, Id::Empty, Id::Absent], [0, 0, 0], budget);
     let f = search(World::new(c, Out::default()), 2);
     println!("{} {} {} {:?}", f.unique, f.steps, f.depth, t.elapsed());
-    for (n, s) in f.broken { println!("{n}"); for x in s { println!("   {x:?}"); } }
+    for (n, s) in f.broken {
+        println!("{n}");
+        for x in s {
+            println!("   {x:?}");
+        }
+    }
 }
