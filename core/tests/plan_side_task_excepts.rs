@@ -47,6 +47,7 @@ impl Leader {
         let now = secs(NOW + at);
         self.seen.observe(&self.case.facts, false, now);
         let shoot = Shoot {
+            namespace: "shoot--p--s",
             facts: &self.case.facts,
             classes: &self.case.classes,
             seen: &self.seen,
