@@ -1,7 +1,7 @@
 //! The words of the domain are read as Kubernetes, Gardener and the clouds write them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use mcm_migration_core::domain::{GuardLabel, LegacyProviderId, McmContainers, ServerStatus};
+use mcm_migration_core::domain::{GuardLabel, LegacyProviderId, McmContainers, ServerStatus, is_true};
 
 const SERVER: &str = "5d3e0fd2-1f0e-4b1c-9c52-8c1d6a1b2c3d";
 
@@ -11,6 +11,16 @@ fn the_guard_has_two_values_and_every_other_is_unknown() {
     assert_eq!(GuardLabel::of("rolling-back"), GuardLabel::RollingBack);
     for text in ["", "Closed", "open", "rolling back"] {
         assert_eq!(GuardLabel::of(text), GuardLabel::Unknown, "{text:?}");
+    }
+}
+
+#[test]
+fn an_annotation_is_set_as_go_reads_a_boolean() {
+    for text in ["1", "t", "T", "TRUE", "true", "True"] {
+        assert!(is_true(text), "{text:?}");
+    }
+    for text in ["", "0", "yes", "tRuE", " true", "false"] {
+        assert!(!is_true(text), "{text:?}");
     }
 }
 
