@@ -9,7 +9,7 @@ use crate::gates::{Gate, Out};
 use crate::memory::HORIZON;
 use crate::planner::{self, Wish};
 use crate::state::{
-    ARMED, Class, EXISTS, FOREIGN, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, Mcm, NO_POOL, NOT_READY, PAUSED,
+    ARMED, CLASSES, Class, EXISTS, FOREIGN, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, Mcm, NO_POOL, NOT_READY, OBJECTS, PAUSED,
     PAUSE_BROKEN, POS, PST, Process, SEEDS, SETTLED, Seed, Server, Shown, Stage, State, TERMINATING, Template, W_ARMED, Window, Write,
 };
 use crate::step::Step;
@@ -67,6 +67,12 @@ impl World {
         })
     }
 
+    /// Whether the next pass takes the mark of each marked Worker away whose Machines are not done.
+    #[must_use]
+    pub fn takes_marks_away(&self, state: &State) -> bool {
+        (0..SEEDS).all(|s| !state.seeds[s].worker_marked || self.wish(state, s).writes.contains(&Write::Mark(false)))
+    }
+
     fn may_flip(&self, state: &State, index: usize, c: usize) -> bool {
         let (mut seed, _) = planner::key(state, index);
         (seed.seen, seed.window) = (0, state.seeds[index].window);
@@ -108,7 +114,7 @@ impl World {
                 steps.push(Step::GuardRemoved(s));
             }
             for kind in 0..MCMS as u8 {
-                steps.extend([Step::PodStarts(s, kind), Step::PodEnds(s, kind), Step::PodForced(s, kind)]);
+                steps.extend([Step::PodStarts(s, kind), Step::PodEnds(s, kind), Step::PodForced(s, kind), Step::Leads(s, kind)]);
                 steps.extend([Step::Freezes(s, kind), Step::Wakes(s, kind), Step::CutOff(s, kind), Step::Restarts(s, kind)]);
             }
             for c in (0..seed.classes.len() as u8).filter(|c| seed.classes[usize::from(*c)] != Class::Absent) {
@@ -183,6 +189,13 @@ impl World {
             seed.window.open |= now.open;
             seed.window.settled |= now.settled;
             seed.window.done |= now.done;
+            if !self.config.lag_apart && seed.template == Template::Stackit && seed.classes.contains(&Class::OpenStack) {
+                for c in 0..CLASSES {
+                    let may = state.seeds[index].classes[c] == Class::OpenStack && self.may_flip(state, index, c);
+                    state.seeds[index].window.flips |= u8::from(may) << c;
+                }
+            }
+            let seed = &mut state.seeds[index];
             let (machines, classes) = (seed.machines, seed.classes);
             for mcm in &mut seed.mcms {
                 if mcm.process == Process::Off {
@@ -346,8 +359,9 @@ impl World {
             if state.seeds[index].stage == Stage::Absent {
                 continue;
             }
-            for mcm in &mut state.seeds[index].mcms {
-                mcm_ticks(mcm);
+            let on: [bool; MCMS] = state.seeds[index].mcms.map(|mcm| mcm.process == Process::On);
+            for (kind, mcm) in state.seeds[index].mcms.iter_mut().enumerate() {
+                mcm_ticks(mcm, on[1 - kind], self.config.election || kind == POS);
             }
             let seed = &mut state.seeds[index];
             seed.seen = memo::aged(self.id, seed.seen, || planner::aged(seed.seen));
@@ -432,19 +446,25 @@ impl World {
     }
 }
 
-fn mcm_ticks(mcm: &mut Mcm) {
+fn mcm_ticks(mcm: &mut Mcm, other_leads: bool, election: bool) {
     mcm.node = match mcm.process {
         Process::Frozen => NOT_READY,
         _ if mcm.node == NOT_READY => NOT_READY,
         _ => (mcm.node + 1).min(HORIZON),
     };
+    let fresh = ([0; OBJECTS], [0; OBJECTS]);
     match mcm.process {
         Process::Off | Process::Frozen => {}
-        // A pod that is gone: its lost Lease has ended it.
-        _ if mcm.shown == Shown::Gone => mcm.process = Process::Off,
+        // A pod that is gone, or another that has taken the Lease: its own loss of it has ended it.
+        _ if mcm.shown == Shown::Gone || (mcm.process == Process::Woken && other_leads) => mcm.process = Process::Off,
+        // It could not renew its Lease in time, and has been started again.
+        Process::Cut if election => {
+            (mcm.process, (mcm.views, mcm.older)) = (Process::On, fresh);
+            mcm.restarts += 1;
+        }
         Process::Cut => {}
-        Process::On => (mcm.older, mcm.views) = (mcm.views, [0; 5]),
-        Process::Woken => (mcm.process, mcm.older, mcm.views) = (Process::On, [0; 5], [0; 5]),
+        Process::On => (mcm.older, mcm.views) = (mcm.views, [0; OBJECTS]),
+        Process::Woken => (mcm.process, (mcm.views, mcm.older)) = (Process::On, fresh),
     }
 }
 
@@ -473,8 +493,17 @@ impl World {
                 let restored = seed.stage != Stage::Restoring || state.carried.iter().all(|machine| !machine.exists());
                 let mcm = &mut seed.mcms[usize::from(kind)];
                 if right && restored && mcm.shown == Shown::Gone && mcm.process == Process::Off {
-                    (mcm.shown, mcm.process, mcm.restarts) = (Shown::Here, Process::On, 0);
+                    (mcm.shown, mcm.restarts) = (Shown::Here, 0);
                     mcm.uid += 1;
+                }
+            }
+            Step::Leads(s, kind) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                let other = seed.mcms[usize::from(1 - kind)].process;
+                let mcm = &mut seed.mcms[usize::from(kind)];
+                // The Lease of one that is frozen runs out.
+                if mcm.shown == Shown::Here && mcm.process == Process::Off && matches!(other, Process::Off | Process::Frozen) {
+                    mcm.process = Process::On;
                 }
             }
             Step::PodEnds(s, kind) => {
@@ -497,10 +526,12 @@ impl World {
                 }
             }
             Step::Wakes(s, kind) => {
-                let mcm = &mut state.seeds[usize::from(s)].mcms[usize::from(kind)];
+                let seed = &mut state.seeds[usize::from(s)];
+                let replaced = seed.mcms[usize::from(1 - kind)].process != Process::Off;
+                let mcm = &mut seed.mcms[usize::from(kind)];
                 if mcm.process == Process::Frozen {
                     let noticed = mcm.node == NOT_READY;
-                    mcm.process = if noticed { Process::Woken } else { Process::On };
+                    mcm.process = if noticed || replaced { Process::Woken } else { Process::On };
                     mcm.node = if noticed { 0 } else { mcm.node };
                 }
             }

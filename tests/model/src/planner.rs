@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::facts::{self, CLASS_NAMES, DOMAIN, MACHINE_NAMES};
 use crate::gates::{Gate, Out};
 use crate::memory::{self, NOW, TICK};
-use crate::state::{Cloud, Guard, Id, LABELLED, POS, PST, Process, Seed, Shown, State, Template, Write};
+use crate::state::{Cloud, Guard, Id, LABELLED, POS, Process, Seed, State, Write};
 
 /// What the leader would do in a state.
 #[derive(Debug, Clone, Default)]
@@ -86,16 +86,15 @@ pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
     let mut seen = Seen::clone(&memory::memory(seed.seen));
     seen.observe(&facts, ownership(&facts) == Ok(Ownership::RestoringHere), NOW);
     seen.observe_machines(facts.machines.keys().map(|name| &**name));
-    let holder = seed.mcms.iter().enumerate().find(|(kind, mcm)| {
-        let right = if seed.template == Template::OpenStack { POS } else { PST };
-        *kind == right && mcm.shown != Shown::Gone && mcm.process != Process::Off
-    });
+    let led = |kinds: &[Process]| seed.mcms.iter().enumerate().find(|(_, mcm)| kinds.contains(&mcm.process));
+    let holder = led(&[Process::On, Process::Woken]).or_else(|| led(&[Process::Frozen, Process::Cut]));
+    let holder = holder.filter(|(kind, _)| *kind == POS || config.election);
     match holder {
         None => seen.observe_lease(None, NOW, NOW),
         Some((kind, mcm)) => {
             let holder: Box<str> = format!("{}-{}", if kind == POS { "pos" } else { "pst" }, mcm.uid).into();
             // One that is well renews between any two reads, and the last read shows the same text as at the time before.
-            for renewed in if mcm.process == Process::On { &["b", "a"][..] } else { &["a"] } {
+            for renewed in if mcm.writes() { &["b", "a"][..] } else { &["a"] } {
                 let sighting = LeaseSighting { holder: holder.clone(), renewed: (*renewed).into() };
                 seen.observe_lease(Some(sighting), NOW, NOW);
             }
