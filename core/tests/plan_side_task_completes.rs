@@ -74,7 +74,7 @@ proptest! {
     #[test]
     fn a_mark_is_taken_back_when_a_machine_is_not_done(case in anything()) {
         let open = case.facts.machines.values().any(|machine| {
-            machine.provider_id.starts_with("openstack:") || (machine.marked && !machine.exception)
+            machine.provider_id.starts_with("openstack:") || (machine.marked && machine.exception.is_none())
         });
         let actions = case.actions();
         let quiet = case.facts.migration.is_some_and(|migration| migration.paused) || case.facts.guard() == Some(GuardLabel::RollingBack);

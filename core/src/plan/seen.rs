@@ -34,7 +34,7 @@ pub struct Seen {
 }
 
 /// For how long a Machine's server has been in trouble of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct TroubleSeen {
     /// All of it but what goes on now.
     counted: Duration,
@@ -214,14 +214,17 @@ impl Seen {
             gone: pod.gone.map(moved),
             ..pod.clone()
         };
+        let trouble = |trouble: &TroubleSeen| TroubleSeen { last: trouble.last.map(moved), ..*trouble };
         Self {
+            direction: self.direction,
             ids: self.ids.iter().map(|(name, (id, since))| (name.clone(), (id.clone(), moved(*since)))).collect(),
-            openstack_gone: self.openstack_gone.map(moved),
+            other_gone: self.other_gone.map(moved),
             machines_then: self.machines_then.clone(),
             without_id: self.without_id.iter().map(|(name, since)| (name.clone(), moved(*since))).collect(),
             restoring: self.restoring.map(moved),
             pods: self.pods.iter().map(|(uid, seen)| (uid.clone(), pod(seen))).collect(),
             lease,
+            troubles: self.troubles.iter().map(|(name, seen)| (name.clone(), trouble(seen))).collect(),
         }
     }
 

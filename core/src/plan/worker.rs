@@ -8,7 +8,7 @@ use super::{Action, Plan, Shoot};
 pub(super) fn plan(shoot: &Shoot<'_>, plan: &mut Plan) {
     let facts = shoot.facts;
     // Admission marks by its caches, which may not have shown a Machine yet; by the time of the next pass that one may be rewritten already.
-    let open = |machine: &MachineFacts| machine.is_legacy() || (machine.marked && !machine.exception);
+    let open = |machine: &MachineFacts| machine.is_legacy() || (machine.marked && machine.exception.is_none());
     let open = facts.machines.values().any(open);
     // A shoot without a guard is none that this program moves; admission marks its Worker.
     let moved = facts.guard() == Some(GuardLabel::Closed) && facts.migration.is_some();

@@ -74,7 +74,7 @@ fn machine_facts(config: &Config, index: usize, machine: Machine) -> MachineFact
         marked: machine.is(MARKED),
         migrated: machine.is(MIGRATED),
         settled: machine.is(SETTLED),
-        exception: false,
+        exception: None,
         terminating: machine.is(TERMINATING),
     }
 }

@@ -35,6 +35,7 @@ fn settings(out: Out) -> Settings {
         regions: [("RegionOne".to_owned(), facts::region())].into(),
         touch: true,
         boot_volume_care: false,
+        force_after: None,
         drift_every: TICK,
     }
 }
@@ -307,7 +308,12 @@ fn write_of(seed: &Seed, action: &Action) -> Option<Write> {
         Action::MarkWorker { .. } => Some(Write::Mark(true)),
         Action::UnmarkWorker { .. } => Some(Write::Mark(false)),
         // Looking is free: every plan is made with a LIST of now, and after a probe.
-        Action::List { .. } | Action::Probe | Action::Address { .. } | Action::CareForBootVolume { .. } => None,
+        Action::List { .. }
+        | Action::Probe
+        | Action::Address { .. }
+        | Action::CareForBootVolume { .. }
+        | Action::Except { .. }
+        | Action::Readmit { .. } => None,
     }
 }
 

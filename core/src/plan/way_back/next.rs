@@ -127,7 +127,7 @@ impl WayBack<'_> {
     /// settled anew should the shoot go forward again.
     pub(super) fn clean(&self) -> Vec<Step> {
         let left_over = |name: &Box<str>, machine: &MachineFacts| {
-            machine.marked || machine.settled || machine.exception || self.previous.contains_key(name)
+            machine.marked || machine.settled || machine.exception.is_some() || self.previous.contains_key(name)
         };
         let of_ours = |machine: &MachineFacts| {
             matches!(
