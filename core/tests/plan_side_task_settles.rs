@@ -78,6 +78,12 @@ proptest! {
         for action in case.actions() {
             let Action::SettleNoServer { machine } = &action else { continue };
             may_be_settled(&case, machine)?;
+            // A Node that hung since then may have woken a pod up that is gone from the API.
+            let since = openstack_gone(&case).unwrap();
+            for node in case.nodes.iter().flatten().filter(|node| !case.settings.nodes.except.contains(&node.name)) {
+                let ready = node.ready_since.expect("a Node that is Ready").max(since);
+                prop_assert!(case.now >= ready + case.settings.nodes.ready_for, "{:?}", node);
+            }
             if was_there(&case, machine) == Some(true) {
                 let list = list(&case, machine).expect("a LIST");
                 prop_assert!(list.at >= openstack_gone(&case).unwrap() + case.settings.inflight_timeout);

@@ -207,7 +207,6 @@ impl Seen {
             changed_after: lease.changed_after.map(moved),
             ..lease
         });
-        let trouble = |seen: &TroubleSeen| TroubleSeen { last: seen.last.map(moved), ..*seen };
         let pod = |pod: &PodSeen| PodSeen {
             first: moved(pod.first),
             restarted: pod.restarted.map(moved),
@@ -215,9 +214,10 @@ impl Seen {
             gone: pod.gone.map(moved),
             ..pod.clone()
         };
+        let trouble = |trouble: &TroubleSeen| TroubleSeen { last: trouble.last.map(moved), ..*trouble };
         Self {
-            ids: self.ids.iter().map(|(name, (id, since))| (name.clone(), (id.clone(), moved(*since)))).collect(),
             direction: self.direction,
+            ids: self.ids.iter().map(|(name, (id, since))| (name.clone(), (id.clone(), moved(*since)))).collect(),
             other_gone: self.other_gone.map(moved),
             machines_then: self.machines_then.clone(),
             without_id: self.without_id.iter().map(|(name, since)| (name.clone(), moved(*since))).collect(),

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use crate::decide::{Because, MachineFacts, NamespaceFacts};
 use crate::domain::{LegacyProviderId, Provider, Reason, Server, ServerId, ServerStatus};
 
-use super::{Action, ClassDetails, Kind, Moment, Ownership, Plan, Settings, Shoot};
+use super::{
+    Action, ClassDetails, Kind, Moment, NodesNotYet, Ownership, Plan, Settings, Shoot, every_node_ready_long_enough,
+};
 
 pub(super) fn plan(shoot: &Shoot<'_>, owner: Ownership, now: Moment, settings: &Settings, plan: &mut Plan) {
     for (name, machine) in shoot.facts.machines.iter().filter(|(_, machine)| machine.is_unsettled()) {
@@ -48,10 +50,7 @@ fn settle(
     let gone = shoot.seen.other_gone().ok_or_else(|| Because::of(Reason::InFlight))?;
     match shoot.seen.was_there(name) {
         None => return Err(Because::of(Reason::InFlight)),
-        Some(false) => {
-            plan.act(Action::SettleNoServer { machine: name.into() });
-            return Ok(());
-        }
+        Some(false) => return settle_without_server(shoot, name, gone, now, settings, plan),
         Some(true) => {}
     }
     let class =
@@ -78,10 +77,7 @@ fn settle(
             Err(Because::about(Reason::InFlightUnresolved, "another Machine has the server of its name"))
         }
         (Some(_), Some(_)) => Err(Because::about(Reason::InFlightUnresolved, "several servers have its name")),
-        (None, _) if left.is_zero() => {
-            plan.act(Action::SettleNoServer { machine: name.into() });
-            Ok(())
-        }
+        (None, _) if left.is_zero() => settle_without_server(shoot, name, gone, now, settings, plan),
         (Some(server), None) if is_ready(server) => adopt(shoot, name, class, &region, server, plan),
         (Some(server), None) if left.is_zero() => {
             Err(Because::about(Reason::InFlightUnresolved, format!("its server is {:?} for too long", server.status)))
@@ -95,6 +91,27 @@ fn settle(
             Err(Because::of(Reason::InFlight))
         }
     }
+}
+
+/// A pod that is gone from the API may still run on a Node that hangs, and ask for a server when it wakes up, of a Machine that was made meanwhile
+/// too. So every Node must have been Ready for longer than that one can act.
+fn settle_without_server(
+    shoot: &Shoot<'_>,
+    name: &str,
+    gone: Moment,
+    now: Moment,
+    settings: &Settings,
+    plan: &mut Plan,
+) -> Result<(), Because> {
+    let nodes = shoot.nodes.ok_or_else(|| Because::about(Reason::SeedNodeLost, "not listed yet"))?;
+    every_node_ready_long_enough(nodes, gone, now, &settings.nodes).map_err(|not_yet| {
+        if let NodesNotYet::Wait { left, .. } = &not_yet {
+            plan.again_in(*left);
+        }
+        not_yet.because()
+    })?;
+    plan.act(Action::SettleNoServer { machine: name.into() });
+    Ok(())
 }
 
 /// A server that will not change by itself any more.

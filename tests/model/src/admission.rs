@@ -7,7 +7,7 @@ use mcm_migration_core::decide::{
     Known, NamespaceFacts, Outcome, Ruling, decide_machine, decide_machine_class, decide_worker,
 };
 use mcm_migration_core::domain::{GuardLabel, McmContainers, Provider};
-use mcm_migration_core::review::{Object, OldObject, Operation, parse_object};
+use mcm_migration_core::review::{Object, Operation, OldObject, parse_object};
 use serde_json::json;
 
 use crate::config::Config;
@@ -15,8 +15,8 @@ use crate::facts::{self, CLASS_NAMES, MACHINE_NAMES};
 use crate::gates::{Gate, Out};
 use crate::planner::{hide_openstack_classes, hide_pods, hide_template};
 use crate::state::{
-    ARMED, CLASSES, Class, EXISTS, Guard, Id, LABELLED, MACHINES, MARKED, MIGRATED, Machine, PAUSED, POS, SETTLED,
-    Seed, Shown, TERMINATING, Template, W_ARMED, W_CLASS, W_CLOSED, W_LABELLED, W_PODS, W_TEMPLATE, Window,
+    ARMED, CLASSES, Class, EXISTS, Guard, Id, LABELLED, MACHINES, MARKED, MIGRATED, Machine, PAUSED, POS, Seed, Shown,
+    TERMINATING, Template, W_ARMED, W_CLASS, W_CLOSED, W_LABELLED, W_PODS, W_TEMPLATE, Window,
 };
 
 /// What of the permissive is so now.
@@ -32,14 +32,12 @@ pub fn now(seed: &Seed) -> Window {
     for c in 0..CLASSES {
         set(W_CLASS << c, seed.classes[c] != Class::OpenStack);
     }
-    let bits = |holds: fn(&Machine) -> bool| {
-        (0..MACHINES).filter(|m| holds(&seed.machines[*m])).fold(0, |bits, m| bits | 1 << m)
-    };
+    let bits = |holds: fn(&Machine) -> bool| (0..MACHINES).filter(|m| holds(&seed.machines[*m])).fold(0, |bits, m| bits | 1 << m);
     let done = |machine: &Machine| {
         !machine.exists()
             || (!machine.is(MARKED) && machine.id != Id::Legacy && !(machine.is(MIGRATED) && machine.id == Id::Empty))
     };
-    Window { open, settled: bits(|machine| !machine.unsettled()), done: bits(done) }
+    Window { open, settled: bits(|machine| !machine.unsettled()), done: bits(done), flips: 0 }
 }
 
 /// The facts of the most permissive mixture of caches.
@@ -133,12 +131,15 @@ pub fn class_may_flip(config: &Config, index: usize, seed: &Seed, c: usize, out:
     if out.has(Gate::GateForward) {
         return true;
     }
-    let mut facts = permissive(config, index, seed);
+    if !config.lag_apart && seed.window.flips & (1 << c) != 0 {
+        return true;
+    }
+    let mut facts = if config.lag_apart { permissive(config, index, seed) } else { facts::facts(config, index, seed) };
     if out.has(Gate::ForwardPods) {
         hide_pods(&mut facts);
     }
     for (m, name) in MACHINE_NAMES.iter().enumerate() {
-        let settled = out.has(Gate::ForwardSettled) || seed.window.settled & (1 << m) != 0;
+        let settled = out.has(Gate::ForwardSettled) || config.lag_apart && seed.window.settled & (1 << m) != 0;
         if let Some(machine) = facts.machines.get_mut(*name).filter(|_| settled) {
             machine.settled = true;
         }
@@ -201,10 +202,4 @@ pub fn no_mixed(config: &Config, seed: &Seed, machine: Machine, out: Out) -> boo
         && seed.classes.contains(&Class::OpenStack)
         && !config.no_policies
         && !out.has(Gate::NoMixed)
-}
-
-/// Whether a Machine counts as settled for the gate forward.
-#[must_use]
-pub fn is_settled(machine: Machine) -> bool {
-    !machine.exists() || machine.id != Id::Empty || machine.is(SETTLED)
 }

@@ -29,6 +29,10 @@ pub struct Config {
     pub neighbour: bool,
     /// The guard's policies are not installed.
     pub no_policies: bool,
+    /// The webhook's watches may lag apart from each other also at the gate forward, each within the age at which a cache counts as stale.
+    pub lag_apart: bool,
+    /// The STACKIT machine-controller-manager runs with leader election, and ends itself when it cannot renew its Lease.
+    pub election: bool,
     /// Machine-controller-managers may sweep for orphans at any time; else the search would be about other things.
     pub sweeps: bool,
     /// Reasons that may hold a run up for ever.
@@ -75,6 +79,8 @@ impl Config {
             odd_project: false,
             neighbour: false,
             no_policies: false,
+            lag_apart: false,
+            election: true,
             sweeps: true,
             may_wait_for: &[],
         }

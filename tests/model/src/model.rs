@@ -6,15 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::admission::{self, keep_guard, keep_ids, no_mixed, no_way_back};
 use crate::config::Config;
 use crate::gates::{Gate, Out};
-use crate::memo;
 use crate::memory::HORIZON;
 use crate::planner::{self, Wish};
 use crate::state::{
-    ARMED, Class, EXISTS, FOREIGN, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, Mcm, NO_POOL,
-    NOT_READY, PAUSE_BROKEN, PAUSED, POS, PST, Process, SEEDS, SETTLED, Seed, Server, Shown, Stage, State, TERMINATING,
-    Template, W_ARMED, Window, Write,
+    ARMED, CLASSES, Class, EXISTS, FOREIGN, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, Mcm, NO_POOL, NOT_READY, OBJECTS, PAUSED,
+    PAUSE_BROKEN, POS, PST, Process, SEEDS, SETTLED, Seed, Server, Shown, Stage, State, TERMINATING, Template, W_ARMED, Window, Write,
 };
 use crate::step::Step;
+use crate::memo;
 
 /// A configuration, and the gates that are out.
 #[derive(Clone, Copy, Debug)]
@@ -55,9 +54,7 @@ impl World {
     #[must_use]
     pub fn wish(&self, state: &State, index: usize) -> Rc<Wish> {
         let (seed, cloud) = planner::key(state, index);
-        memo::wish(self.id, (index as u8, seed, cloud), || {
-            Rc::new(planner::wish(&self.config, index, &seed, &cloud, self.out))
-        })
+        memo::wish(self.id, (index as u8, seed, cloud), || Rc::new(planner::wish(&self.config, index, &seed, &cloud, self.out)))
     }
 
     /// What somebody's write makes of a Machine.
@@ -68,6 +65,12 @@ impl World {
         memo::machine(self.id, (index as u8, seed, m as u8, machine), || {
             admission::write_machine(&self.config, index, &seed, m, machine, self.out)
         })
+    }
+
+    /// Whether the next pass takes the mark of each marked Worker away whose Machines are not done.
+    #[must_use]
+    pub fn takes_marks_away(&self, state: &State) -> bool {
+        (0..SEEDS).all(|s| !state.seeds[s].worker_marked || self.wish(state, s).writes.contains(&Write::Mark(false)))
     }
 
     fn may_flip(&self, state: &State, index: usize, c: usize) -> bool {
@@ -111,13 +114,8 @@ impl World {
                 steps.push(Step::GuardRemoved(s));
             }
             for kind in 0..MCMS as u8 {
-                steps.extend([Step::PodStarts(s, kind), Step::PodEnds(s, kind), Step::PodForced(s, kind)]);
-                steps.extend([
-                    Step::Freezes(s, kind),
-                    Step::Wakes(s, kind),
-                    Step::CutOff(s, kind),
-                    Step::Restarts(s, kind),
-                ]);
+                steps.extend([Step::PodStarts(s, kind), Step::PodEnds(s, kind), Step::PodForced(s, kind), Step::Leads(s, kind)]);
+                steps.extend([Step::Freezes(s, kind), Step::Wakes(s, kind), Step::CutOff(s, kind), Step::Restarts(s, kind)]);
             }
             for c in (0..seed.classes.len() as u8).filter(|c| seed.classes[usize::from(*c)] != Class::Absent) {
                 steps.extend([Step::ClassForward(s, c), Step::ClassGoes(s, c)]);
@@ -191,6 +189,13 @@ impl World {
             seed.window.open |= now.open;
             seed.window.settled |= now.settled;
             seed.window.done |= now.done;
+            if !self.config.lag_apart && seed.template == Template::Stackit && seed.classes.contains(&Class::OpenStack) {
+                for c in 0..CLASSES {
+                    let may = state.seeds[index].classes[c] == Class::OpenStack && self.may_flip(state, index, c);
+                    state.seeds[index].window.flips |= u8::from(may) << c;
+                }
+            }
+            let seed = &mut state.seeds[index];
             let (machines, classes) = (seed.machines, seed.classes);
             for mcm in &mut seed.mcms {
                 if mcm.process == Process::Off {
@@ -245,9 +250,7 @@ impl World {
                     state.seeds[usize::from(s)].worker_marked = true;
                 }
             }
-            Step::RecordMoves | Step::Leaves | Step::Persists | Step::Arrives | Step::RestoreEnds => {
-                world.moves(state, step)
-            }
+            Step::RecordMoves | Step::Leaves | Step::Persists | Step::Arrives | Step::RestoreEnds => world.moves(state, step),
             Step::LeftBehind(m) | Step::Restored(m) => world.moves_machine(state, step, usize::from(m)),
             Step::Crashes(s) => {
                 let seed = &mut state.seeds[usize::from(s)];
@@ -356,8 +359,9 @@ impl World {
             if state.seeds[index].stage == Stage::Absent {
                 continue;
             }
-            for mcm in &mut state.seeds[index].mcms {
-                mcm_ticks(mcm);
+            let on: [bool; MCMS] = state.seeds[index].mcms.map(|mcm| mcm.process == Process::On);
+            for (kind, mcm) in state.seeds[index].mcms.iter_mut().enumerate() {
+                mcm_ticks(mcm, on[1 - kind], self.config.election || kind == POS);
             }
             let seed = &mut state.seeds[index];
             seed.seen = memo::aged(self.id, seed.seen, || planner::aged(seed.seen));
@@ -429,15 +433,10 @@ impl World {
 
     fn moves_machine(&self, state: &mut State, step: Step, m: usize) {
         match step {
-            Step::LeftBehind(_) if state.seeds[0].stage == Stage::Persisted => {
-                state.seeds[0].machines[m] = Machine::default()
-            }
+            Step::LeftBehind(_) if state.seeds[0].stage == Stage::Persisted => state.seeds[0].machines[m] = Machine::default(),
             Step::Restored(_) if state.seeds[1].stage == Stage::Restoring => {
                 let carried = state.carried[m];
-                if !state.seeds[1].machines[m].exists()
-                    && carried.exists()
-                    && !no_mixed(&self.config, &state.seeds[1], carried, self.out)
-                {
+                if !state.seeds[1].machines[m].exists() && carried.exists() && !no_mixed(&self.config, &state.seeds[1], carried, self.out) {
                     state.seeds[1].machines[m] = Machine { flags: carried.flags & !TERMINATING, ..carried };
                     state.carried[m] = Machine::default();
                 }
@@ -447,19 +446,25 @@ impl World {
     }
 }
 
-fn mcm_ticks(mcm: &mut Mcm) {
+fn mcm_ticks(mcm: &mut Mcm, other_leads: bool, election: bool) {
     mcm.node = match mcm.process {
         Process::Frozen => NOT_READY,
         _ if mcm.node == NOT_READY => NOT_READY,
         _ => (mcm.node + 1).min(HORIZON),
     };
+    let fresh = ([0; OBJECTS], [0; OBJECTS]);
     match mcm.process {
         Process::Off | Process::Frozen => {}
-        // A pod that is gone: its lost Lease has ended it.
-        _ if mcm.shown == Shown::Gone => mcm.process = Process::Off,
+        // A pod that is gone, or another that has taken the Lease: its own loss of it has ended it.
+        _ if mcm.shown == Shown::Gone || (mcm.process == Process::Woken && other_leads) => mcm.process = Process::Off,
+        // It could not renew its Lease in time, and has been started again.
+        Process::Cut if election => {
+            (mcm.process, (mcm.views, mcm.older)) = (Process::On, fresh);
+            mcm.restarts += 1;
+        }
         Process::Cut => {}
-        Process::On => (mcm.older, mcm.views) = (mcm.views, [0; 5]),
-        Process::Woken => (mcm.process, mcm.older, mcm.views) = (Process::On, [0; 5], [0; 5]),
+        Process::On => (mcm.older, mcm.views) = (mcm.views, [0; OBJECTS]),
+        Process::Woken => (mcm.process, (mcm.views, mcm.older)) = (Process::On, fresh),
     }
 }
 
@@ -471,11 +476,7 @@ impl World {
                 let seed = &mut state.seeds[usize::from(s)];
                 let back = template == Template::OpenStack;
                 let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
-                if !reconciled
-                    || seed.template == template
-                    || (back && state.budget.template_back == 0)
-                    || (!back && !config.wants_stackit)
-                {
+                if !reconciled || seed.template == template || (back && state.budget.template_back == 0) || (!back && !config.wants_stackit) {
                     return;
                 }
                 state.budget.template_back -= u8::from(back);
@@ -492,8 +493,17 @@ impl World {
                 let restored = seed.stage != Stage::Restoring || state.carried.iter().all(|machine| !machine.exists());
                 let mcm = &mut seed.mcms[usize::from(kind)];
                 if right && restored && mcm.shown == Shown::Gone && mcm.process == Process::Off {
-                    (mcm.shown, mcm.process, mcm.restarts) = (Shown::Here, Process::On, 0);
+                    (mcm.shown, mcm.restarts) = (Shown::Here, 0);
                     mcm.uid += 1;
+                }
+            }
+            Step::Leads(s, kind) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                let other = seed.mcms[usize::from(1 - kind)].process;
+                let mcm = &mut seed.mcms[usize::from(kind)];
+                // The Lease of one that is frozen runs out.
+                if mcm.shown == Shown::Here && mcm.process == Process::Off && matches!(other, Process::Off | Process::Frozen) {
+                    mcm.process = Process::On;
                 }
             }
             Step::PodEnds(s, kind) => {
@@ -516,10 +526,12 @@ impl World {
                 }
             }
             Step::Wakes(s, kind) => {
-                let mcm = &mut state.seeds[usize::from(s)].mcms[usize::from(kind)];
+                let seed = &mut state.seeds[usize::from(s)];
+                let replaced = seed.mcms[usize::from(1 - kind)].process != Process::Off;
+                let mcm = &mut seed.mcms[usize::from(kind)];
                 if mcm.process == Process::Frozen {
                     let noticed = mcm.node == NOT_READY;
-                    mcm.process = if noticed { Process::Woken } else { Process::On };
+                    mcm.process = if noticed || replaced { Process::Woken } else { Process::On };
                     mcm.node = if noticed { 0 } else { mcm.node };
                 }
             }
@@ -542,8 +554,7 @@ impl World {
                 let seed = &state.seeds[index];
                 let wanted = seed.pools.contains(&(c as u8));
                 let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
-                let asked =
-                    reconciled && wanted && seed.template == Template::Stackit && seed.classes[c] == Class::OpenStack;
+                let asked = reconciled && wanted && seed.template == Template::Stackit && seed.classes[c] == Class::OpenStack;
                 if asked && self.may_flip(state, index, c) {
                     state.seeds[index].classes[c] = Class::Stackit;
                 }
@@ -558,8 +569,7 @@ impl World {
             }
             Step::RollOut(s) => {
                 let seed = &mut state.seeds[usize::from(s)];
-                if state.budget.roll_outs > 0 && seed.template == Template::Stackit && seed.classes[1] == Class::Absent
-                {
+                if state.budget.roll_outs > 0 && seed.template == Template::Stackit && seed.classes[1] == Class::Absent {
                     state.budget.roll_outs -= 1;
                     seed.classes[1] = Class::Stackit;
                 }
@@ -582,9 +592,7 @@ impl World {
                 let seed = &mut state.seeds[usize::from(s)];
                 let runs = seed.mcms.iter().any(Mcm::writes);
                 let wanted = seed.pools.contains(&(config.class_of[m] as u8)) && seed.stage == Stage::Ours;
-                let used = state.wanted & (1 << m) != 0
-                    || state.cloud.old[m] != Server::Absent
-                    || state.cloud.born & (1 << m) != 0;
+                let used = state.wanted & (1 << m) != 0 || state.cloud.old[m] != Server::Absent || state.cloud.born & (1 << m) != 0;
                 if state.budget.creates > 0 && runs && wanted && !used && !seed.machines[m].exists() {
                     state.budget.creates -= 1;
                     seed.machines[m] = Machine { id: Id::Empty, flags: 0 };
@@ -594,11 +602,7 @@ impl World {
             Step::MachineDeleted(s, m) => {
                 let m = usize::from(m);
                 let seed = &mut state.seeds[usize::from(s)];
-                if state.budget.deletes > 0
-                    && seed.machines[m].exists()
-                    && !seed.machines[m].is(TERMINATING)
-                    && seed.stage == Stage::Ours
-                {
+                if state.budget.deletes > 0 && seed.machines[m].exists() && !seed.machines[m].is(TERMINATING) && seed.stage == Stage::Ours {
                     state.budget.deletes -= 1;
                     seed.machines[m].flags |= TERMINATING;
                     state.wanted &= !(1 << m);

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use mcm_migration_core::decide::{Because, MachineFacts, NamespaceFacts};
 use mcm_migration_core::domain::Reason;
 use mcm_migration_core::plan::{
-    Action, Backoff, CloudView, LeaseSighting, NodeSeen, NodesRule, Ownership, Plan, Proof, Seen, Settings, Shoot,
-    ownership, plan, report,
+    Action, Backoff, CloudView, LeaseSighting, NodeSeen, NodesRule, Ownership, Plan, Proof, Seen, Settings, Shoot, ownership,
+    plan, report,
 };
 
 use crate::config::Config;
 use crate::facts::{self, CLASS_NAMES, DOMAIN, MACHINE_NAMES};
 use crate::gates::{Gate, Out};
 use crate::memory::{self, NOW, TICK};
-use crate::state::{Cloud, Guard, Id, LABELLED, POS, PST, Process, Seed, Shown, State, Template, Write};
+use crate::state::{Cloud, Guard, Id, LABELLED, POS, Process, Seed, State, Write};
 
 /// What the leader would do in a state.
 #[derive(Debug, Clone, Default)]
@@ -87,16 +87,15 @@ pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
     let mut seen = Seen::clone(&memory::memory(seed.seen));
     seen.observe(&facts, ownership(&facts) == Ok(Ownership::RestoringHere), NOW);
     seen.observe_machines(facts.machines.keys().map(|name| &**name));
-    let holder = seed.mcms.iter().enumerate().find(|(kind, mcm)| {
-        let right = if seed.template == Template::OpenStack { POS } else { PST };
-        *kind == right && mcm.shown != Shown::Gone && mcm.process != Process::Off
-    });
+    let led = |kinds: &[Process]| seed.mcms.iter().enumerate().find(|(_, mcm)| kinds.contains(&mcm.process));
+    let holder = led(&[Process::On, Process::Woken]).or_else(|| led(&[Process::Frozen, Process::Cut]));
+    let holder = holder.filter(|(kind, _)| *kind == POS || config.election);
     match holder {
         None => seen.observe_lease(None, NOW, NOW),
         Some((kind, mcm)) => {
             let holder: Box<str> = format!("{}-{}", if kind == POS { "pos" } else { "pst" }, mcm.uid).into();
             // One that is well renews between any two reads, and the last read shows the same text as at the time before.
-            for renewed in if mcm.process == Process::On { &["b", "a"][..] } else { &["a"] } {
+            for renewed in if mcm.writes() { &["b", "a"][..] } else { &["a"] } {
                 let sighting = LeaseSighting { holder: holder.clone(), renewed: (*renewed).into() };
                 seen.observe_lease(Some(sighting), NOW, NOW);
             }
@@ -201,9 +200,7 @@ pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out)
     let is_mark = |action: &Action| matches!(action, Action::MarkWorker { .. });
     lied(&[Gate::WorkerDone, Gate::WorkerLabelled], &|asked| lie_about_done(asked, out), is_mark);
     wish.writes.extend(actions.iter().filter_map(|action| write_of(seed, action)));
-    if let Some(labelled) =
-        labelled.filter(|labelled| *labelled != (seed.migration & LABELLED != 0) && seed.migration != 0)
-    {
+    if let Some(labelled) = labelled.filter(|labelled| *labelled != (seed.migration & LABELLED != 0) && seed.migration != 0) {
         wish.writes.push(Write::Report(labelled));
     }
     wish.writes.sort_by_key(|write| order(*write));
@@ -261,16 +258,14 @@ fn without_pods(facts: &NamespaceFacts, seen: &Seen) -> Seen {
     let mut lied = Seen::default();
     for time in times {
         let then = |(name, _): &(&Box<str>, &MachineFacts)| seen.id_since(name).is_some_and(|since| since <= time);
-        let machines =
-            facts.machines.iter().filter(then).map(|(name, machine)| (name.clone(), machine.clone())).collect();
+        let machines = facts.machines.iter().filter(then).map(|(name, machine)| (name.clone(), machine.clone())).collect();
         lied.observe(&NamespaceFacts { machines, ..NamespaceFacts::default() }, false, time);
     }
     lied
 }
 
 fn lie_about_classes(asked: &mut Asked<'_>, out: Out) {
-    let stackit =
-        asked.facts.classes.iter().find(|(_, provider)| **provider == mcm_migration_core::domain::Provider::Stackit);
+    let stackit = asked.facts.classes.iter().find(|(_, provider)| **provider == mcm_migration_core::domain::Provider::Stackit);
     if let (true, Some((stackit, _))) = (out.has(Gate::RetireWanted), stackit) {
         for class in asked.facts.machine_deployments.values_mut() {
             *class = stackit.clone();
@@ -319,9 +314,9 @@ fn write_of(seed: &Seed, action: &Action) -> Option<Write> {
         | Action::LabelPart { .. }
         | Action::Probe
         | Action::Address { .. }
-        | Action::CareForBootVolume { .. } => None,
-        // The model has no `--force-after`.
-        Action::Except { .. } | Action::Readmit { .. } => None,
+        | Action::CareForBootVolume { .. }
+        | Action::Except { .. }
+        | Action::Readmit { .. } => None,
     }
 }
 

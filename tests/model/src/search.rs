@@ -27,7 +27,9 @@ impl Model for World {
             Property::always(NO_DEATH, |_, state: &State| state.harm & KILLED == 0),
             Property::always(NO_LEAK, |_, state: &State| state.harm & LEAKED == 0),
             Property::always(NO_FOREIGN, |_, state: &State| state.harm & FOREIGN == 0),
-            Property::always(DONE, |_, state: &State| state.harm & EARLY == 0 && marked_is_done(state)),
+            Property::always(DONE, |world: &Self, state: &State| {
+                state.harm & EARLY == 0 && (marked_is_done(state) || world.takes_marks_away(state))
+            }),
             Property::always(PAUSE, |_, state: &State| state.harm & PAUSE_BROKEN == 0),
             Property::always(NO_REFUSAL, |_, state: &State| state.harm & REFUSED == 0),
         ]
@@ -41,7 +43,7 @@ pub const NO_LEAK: &str = "no server is left without a Machine that names it";
 /// The third.
 pub const NO_FOREIGN: &str = "no foreign server is labelled";
 /// The fourth.
-pub const DONE: &str = "a marked Worker's Machines are done";
+pub const DONE: &str = "a marked Worker's Machines are done, or the next pass takes the mark away";
 /// The fifth.
 pub const PAUSE: &str = "nothing is rewritten while paused";
 /// The sixth.

@@ -129,7 +129,8 @@ pub enum Shown {
     Leaving,
 }
 
-/// What the process of a pod does, which may be more than the API shows.
+/// What the process of a pod does, which may be more than the API shows. One that does not lead (the two share one Lease) does nothing, and has no
+/// informers yet; it counts as off.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Process {
     /// There is none.
@@ -188,6 +189,8 @@ pub struct Window {
     pub settled: u8,
     /// Machines that were done, or absent.
     pub done: u8,
+    /// Classes that the gate forward would have let turn, by what was so at some one moment.
+    pub flips: u8,
 }
 
 /// The guard was closed.

@@ -9,6 +9,8 @@ pub enum Step {
     SetTemplate(u8, Template),
     /// The Deployment's new pod starts.
     PodStarts(u8, u8),
+    /// It takes the Lease, fills its informers and begins.
+    Leads(u8, u8),
     /// A terminating pod ends.
     PodEnds(u8, u8),
     /// A terminating pod on a Node that is not Ready is deleted from the API.
