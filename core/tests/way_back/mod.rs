@@ -50,6 +50,7 @@ pub fn settings() -> Settings {
         regions: [("RegionOne".to_owned(), eu01())].into(),
         touch: false,
         boot_volume_care: false,
+        force_after: None,
         drift_every: Duration::ZERO,
     }
 }
@@ -88,6 +89,8 @@ pub struct World {
     pub back_since: BTreeMap<Box<str>, Moment>,
     /// When this process began.
     pub started: Moment,
+    /// When the guard was set to `rolling-back`, and the Machines that had a STACKIT ID then: a write of their labels may be under way.
+    pub in_flight: Option<(Moment, BTreeSet<Box<str>>)>,
 }
 
 pub fn name(n: usize) -> Box<str> {
@@ -152,6 +155,7 @@ impl World {
             renews: true,
             back_since: BTreeMap::new(),
             started: secs(1),
+            in_flight: None,
         }
     }
 
@@ -168,10 +172,8 @@ impl World {
         self.seen.observe_lease(Some(lease), self.now, self.now);
         let machines = &self.facts.machines;
         self.back_since.retain(|name, _| machines.get(name).is_some_and(MachineFacts::is_legacy));
-        for (name, machine) in machines.iter().filter(|(_, machine)| machine.is_legacy()) {
-            drop(name.clone());
+        for (name, _) in machines.iter().filter(|(_, machine)| machine.is_legacy()) {
             self.back_since.entry(name.clone()).or_insert(self.now);
-            let _ = machine;
         }
     }
 
@@ -210,7 +212,12 @@ impl World {
             Step::Pause => self.migration(|migration| migration.paused = true, Some(true)),
             Step::LiftPause => self.migration(|migration| migration.paused = false, Some(false)),
             Step::Disarm => self.migration(|migration| migration.armed = false, None),
-            Step::OpenGuard => self.guard(Some(GuardLabel::RollingBack)),
+            Step::OpenGuard => {
+                self.guard(Some(GuardLabel::RollingBack));
+                let rewritten =
+                    self.facts.machines.iter().filter(|(_, machine)| machine.provider_id.starts_with("stackit:"));
+                self.in_flight = Some((self.now, rewritten.map(|(name, _)| name.clone()).collect()));
+            }
             Step::TakeGuardOff => self.guard(None),
             Step::List { region } => {
                 let listed = Listed::new(self.servers.values().cloned(), self.now);
@@ -236,7 +243,7 @@ impl World {
 
     fn clean(&mut self, machine: &str) {
         let found = self.facts.machines.get_mut(machine).unwrap();
-        (found.marked, found.settled, found.exception) = (false, false, false);
+        (found.marked, found.settled, found.exception) = (false, false, None);
         self.previous.remove(machine);
     }
 
