@@ -287,3 +287,22 @@ pub fn server(n: usize, labelled: bool) -> Server {
     }
     Server { id: server_id(n), name: name(n), status: ServerStatus::Active, labels }
 }
+
+/// As the migration leaves it.
+pub const REWRITTEN: Kind = Kind::Rewritten { annotated: true };
+
+/// Two rewritten Machines, paused, looked at for long enough that the Nodes count.
+pub fn world() -> World {
+    let mut world = World::of(&[REWRITTEN, REWRITTEN]);
+    world.facts.migration.as_mut().unwrap().paused = true;
+    world.look(secs(1));
+    world.look(secs(200));
+    world
+}
+
+/// The same, with the guard `rolling-back`.
+pub fn rolling_back() -> World {
+    let mut world = world();
+    world.carry_out(&Step::OpenGuard);
+    world
+}
