@@ -160,7 +160,7 @@ reasons! {
         "The guard is closed and proved; there is nothing to rewrite, so the shoot was not armed.",
         "Nothing.";
     SeedNodeLost, "seed-node-lost",
-        "A Node of the seed is not Ready, or not yet for long enough; an OpenStack provider frozen on it could wake up.",
+        "A Node of the seed is not Ready, or not yet for long enough; a provider frozen on it could wake up, an OpenStack one on the way forward, a STACKIT one on the way back.",
         "Wait until the Node is Ready or deleted; if its machine is known to be off, except it by `--ignore-lost-node`.";
     GuardOpen, "guard-open",
         "The guard's probe was let in: the admission policies do not refuse the way back.",
