@@ -5,12 +5,16 @@ mod certs;
 mod cluster;
 mod duration;
 mod exit;
+mod export;
 mod logging;
 mod node_watch;
 mod nodes;
+mod restore;
 mod review;
 mod rollback;
 mod serve;
+mod sha256;
+mod shoot_cloud;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -42,6 +46,10 @@ enum Command {
     Arm(arm::ArmFlags),
     /// Bring one shoot back to OpenStack, step by step.
     Rollback(rollback::RollbackFlags),
+    /// Write everything of shoots that a migration touches as JSON lines with checksums.
+    Export(export::ExportFlags),
+    /// Write back from an export what the gate of the way back lets through.
+    Restore(restore::RestoreFlags),
     /// Make a development CA and a serving certificate.
     Certs(certs::CertsFlags),
 }
@@ -65,6 +73,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Review(flags) => review::run(&flags),
         Command::Arm(flags) => arm::run(&flags),
         Command::Rollback(flags) => rollback::run(&flags),
+        Command::Export(flags) => export::run(&flags),
+        Command::Restore(flags) => restore::run(&flags),
         Command::Certs(flags) => certs::run(&flags),
     }
 }
