@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcm_migration_core::domain::{Part, PartId, PartKind, Region, ServerId};
+use mcm_migration_core::domain::{Part, PartId, PartKind, Region, Server, ServerId};
 use reqwest::Url;
 use serde_json::{Value, json};
 
@@ -71,6 +71,26 @@ impl ProjectClient {
         let operation = Self::labelling(part);
         let body = self.removal(operation, None, keys)?;
         self.one(operation, region, part, Method::Patch(body)).await
+    }
+
+    /// Takes labels off a server; its other labels stay. Returns the server as the API shows it then.
+    ///
+    /// # Errors
+    /// As [`Self::patch_server_labels`].
+    pub async fn remove_server_labels(
+        &self,
+        region: &Region,
+        server: ServerId,
+        keys: &[String],
+    ) -> Result<Server, CloudError> {
+        let operation = Operation::PatchServerLabels;
+        let method = Method::Patch(self.removal(operation, Some(server), keys)?);
+        let url = self.url(region, &["servers", server.as_str()]);
+        let found: Server = self.object(Call { operation, server: Some(server), url, method }).await?;
+        if found.id != server {
+            return Err(self.unreadable(operation, Some(server), "the answer shows another server"));
+        }
+        Ok(found)
     }
 
     /// Deletes a network interface or a volume. The API refuses with 409 while something uses it.

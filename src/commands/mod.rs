@@ -9,6 +9,7 @@ mod logging;
 mod nodes;
 mod review;
 mod serve;
+mod sweep;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -38,6 +39,8 @@ enum Command {
     Review(review::ReviewFlags),
     /// Close and prove the guard of shoots, and arm them.
     Arm(arm::ArmFlags),
+    /// List what migrated Machines left behind in the cloud, and remove it.
+    Sweep(sweep::SweepFlags),
     /// Make a development CA and a serving certificate.
     Certs(certs::CertsFlags),
 }
@@ -60,6 +63,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Serve(flags) => serve::run(flags),
         Command::Review(flags) => review::run(&flags),
         Command::Arm(flags) => arm::run(&flags),
+        Command::Sweep(flags) => sweep::run(&flags),
         Command::Certs(flags) => certs::run(&flags),
     }
 }

@@ -27,6 +27,7 @@ pub use cluster::{Cluster, ClusterError, Credentials, MachineNow, Notice, Snapsh
 pub use context::Config;
 pub use fence::Fence;
 pub use kube_cluster::KubeCluster;
+pub(crate) use kube_cluster::read_credentials;
 pub use metrics::SideTaskMetrics;
 pub use owners::{MaybeOwnerRecord, NoOwnerRecord, Owners};
 pub use run::SideTask;

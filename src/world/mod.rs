@@ -19,5 +19,5 @@ pub use error::WorldError;
 pub use known_world::World;
 pub use machine_migration::{MachineCounts, MachineMigration, MachineMigrationSpec, MachineMigrationStatus, Phase};
 pub use resource::Resource;
-pub(crate) use snapshot::{detailed_snapshot, machine, machine_of, owner};
+pub(crate) use snapshot::{detailed_snapshot, every_machine, machine, machine_of, owner};
 pub use snapshot::{openstack_mcm_pod, shoot_namespaces, snapshot};

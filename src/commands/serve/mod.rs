@@ -26,6 +26,7 @@ use source::Source;
 use world_metrics::WorldMetrics;
 
 pub(super) use flags::ServeFlags;
+pub(super) use side_task::label_domain;
 
 /// How often certificates are looked at.
 const CERTIFICATES_EVERY: Duration = Duration::from_secs(10);

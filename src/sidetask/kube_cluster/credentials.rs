@@ -26,7 +26,8 @@ struct Data {
     key: Option<String>,
 }
 
-pub(super) async fn read(client: &Client, namespace: &str) -> Result<Option<Credentials>, ClusterError> {
+/// Reads the Secret `cloudprovider` of a namespace; none when it does not exist.
+pub(crate) async fn read(client: &Client, namespace: &str) -> Result<Option<Credentials>, ClusterError> {
     let (resource, name) = (Resource::Secrets, keys::CLOUDPROVIDER_SECRET);
     let what = describe(resource, namespace, name);
     let Some(text) = get(client, &what, path(resource, namespace), name).await? else { return Ok(None) };

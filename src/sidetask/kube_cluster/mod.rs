@@ -8,6 +8,8 @@ mod request;
 mod status;
 mod write;
 
+pub(crate) use credentials::read as read_credentials;
+
 use std::sync::Arc;
 
 use kube::Config;

@@ -209,7 +209,7 @@ fn region(text: &str) -> Result<(String, Region), String> {
 }
 
 /// With `/machineclass` behind it, a key may have 63 characters.
-fn domain(text: &str) -> Result<String, String> {
+pub(in crate::commands) fn domain(text: &str) -> Result<String, String> {
     let label = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
     };

@@ -14,7 +14,7 @@ use crate::sidetask::owner_record::DnsResolver;
 use crate::sidetask::{KubeCluster, MaybeOwnerRecord, SideTask, SideTaskMetrics, SystemClock};
 use crate::world::World;
 
-pub(in crate::commands) use flags::SideTaskFlags;
+pub(in crate::commands) use flags::{SideTaskFlags, domain as label_domain};
 
 /// The side task, ready to take part in the election.
 pub(super) struct SideTaskPart {
