@@ -11,6 +11,7 @@ mod nodes;
 mod review;
 mod rollback;
 mod serve;
+mod sweep;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -42,6 +43,8 @@ enum Command {
     Arm(arm::ArmFlags),
     /// Bring one shoot back to OpenStack, step by step.
     Rollback(rollback::RollbackFlags),
+    /// List what migrated Machines left behind in the cloud, and remove it.
+    Sweep(sweep::SweepFlags),
     /// Make a development CA and a serving certificate.
     Certs(certs::CertsFlags),
 }
@@ -65,6 +68,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Review(flags) => review::run(&flags),
         Command::Arm(flags) => arm::run(&flags),
         Command::Rollback(flags) => rollback::run(&flags),
+        Command::Sweep(flags) => sweep::run(&flags),
         Command::Certs(flags) => certs::run(&flags),
     }
 }
