@@ -11,8 +11,10 @@ use serde_json::{Value, json};
 use super::order::Obstacle;
 use super::play::Play;
 use super::write::write;
-use crate::side_task_support::LONG;
+use crate::side_task_support::LONG as SHORT;
 
+/// Nothing takes longer, with many shoots at once on a slow machine.
+const LONG: Duration = SHORT.saturating_mul(4);
 /// How long Gardener waits between two tries.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -72,12 +74,13 @@ pub async fn await_reason(play: &mut Play<'_>, obstacle: Obstacle) -> anyhow::Re
         let migration = play.stage.migration();
         let client = &play.stage.seed.client;
         let read = write(async || objects::get(client, &migration).await).await?.done("a read")?;
-        let status = read.map(|one| one.data["status"].to_string()).unwrap_or_default();
-        let told = obstacle.reasons().iter().any(|reason| status.contains(reason));
-        if told || (!turned && play.refusal.contains("neither a provider ID")) {
+        let status = read.map(|one| one.data["status"].clone()).unwrap_or_default();
+        let (told, waiting) = (status["conditions"].to_string(), &status["machines"]["waiting"]);
+        let told = obstacle.reasons().iter().any(|reason| told.contains(reason) || !waiting[reason].is_null());
+        if told || (!turned && play.refusal.contains("machines-unsettled")) {
             return Ok(());
         }
-        let so_far = || format!("{obstacle:?} is not told: {status}; {}", play.refusal);
+        let so_far = || format!("{obstacle:?} is not told; {} {waiting}; {}", status["reason"], play.refusal);
         anyhow::ensure!(start.elapsed() < LONG, so_far());
         tokio::time::sleep(AGAIN).await;
     }
@@ -92,9 +95,12 @@ pub async fn complete(play: &Play<'_>) -> anyhow::Result<()> {
             false => Some("the condition Complete does not hold".to_owned()),
         };
         let Some(left) = left else { return Ok(()) };
-        if start.elapsed() > LONG * 2 {
+        if start.elapsed() > LONG {
             let migration = objects::get(&play.stage.seed.client, &play.stage.migration()).await?;
-            anyhow::bail!("{left}; {:?}", migration.map(|one| one.data["status"].to_string()));
+            anyhow::bail!(
+                "{left}; {}",
+                migration.map(|one| one.data["status"]["reason"].to_string()).unwrap_or_default()
+            );
         }
         tokio::time::sleep(AGAIN).await;
     }
