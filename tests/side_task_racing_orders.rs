@@ -19,7 +19,7 @@ use futures::StreamExt as _;
 use racing_orders::crew::Crew;
 use racing_orders::order::Order;
 use racing_orders::play::{Tally, play};
-use racing_orders::{neighbour, order::Step};
+use racing_orders::{finish, neighbour, order::Step};
 use side_task_support::{LONG, Seed, assert_harmless};
 use simulator::Operation;
 
@@ -62,7 +62,8 @@ async fn in_every_order_no_server_dies_every_shoot_completes_and_no_other_write_
         match played {
             Ok(tally) => sum.add(tally),
             Err(why) => {
-                println!("order {} failed: {why:#}\n{order:?}", order.number);
+                let history = finish::history(&seed, order.number);
+                println!("order {} failed: {why:#}\n{order:?}\n{history}", order.number);
                 failed.push(order.number);
             }
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use mcm_stand_in::{Event, Mcm};
 use rig::objects;
 use rig::shoot::Provider;
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use super::order::Obstacle;
 use super::play::Play;
 use super::write::write;
-use crate::side_task_support::LONG as SHORT;
+use crate::side_task_support::{LONG as SHORT, Seed};
 
 /// Nothing takes longer, with many shoots at once on a slow machine.
 const LONG: Duration = SHORT.saturating_mul(4);
@@ -106,6 +107,11 @@ pub async fn complete(play: &Play<'_>) -> anyhow::Result<()> {
     }
 }
 
+/// A server that was left behind, or a second one.
+fn is_bad(event: &Event) -> bool {
+    matches!(event, Event::Leaked { .. } | Event::Created { second: true, .. })
+}
+
 /// What is not as it has to be in the end.
 async fn left(play: &Play<'_>) -> anyhow::Result<Option<String>> {
     let stage = &play.stage;
@@ -133,6 +139,9 @@ async fn left(play: &Play<'_>) -> anyhow::Result<Option<String>> {
         if !metadata["annotations"]["stackit.cloud/machine-should-be-migrated"].is_null() {
             return Ok(Some(format!("{name} has the marker")));
         }
+    }
+    if let Some(event) = play.mcms.iter().flat_map(Mcm::events).find(is_bad) {
+        anyhow::bail!("{event:?}");
     }
     Ok(servers.pop_first().map(|server| format!("the server {server} is nobody's")))
 }
@@ -163,4 +172,34 @@ pub async fn clean_up(play: &Play<'_>) -> anyhow::Result<()> {
         write(async || objects::delete(client, &machine).await).await?.done("the end of a Machine")?;
     }
     Ok(())
+}
+
+/// What the API server's audit log says of a shoot's Machines and classes, one line a write, for the message of a failure.
+pub fn history(seed: &Seed, number: u64) -> String {
+    let namespace = format!("shoot--garden--r{number}");
+    let events = seed.server.audit_events().unwrap_or_default();
+    let ours = events.iter().filter(|event| {
+        let about = &event["objectRef"];
+        about["namespace"] == *namespace
+            && matches!(about["resource"].as_str(), Some("machines" | "machineclasses" | "pods"))
+    });
+    let line = |event: &Value| {
+        let (about, object) = (&event["objectRef"], &event["responseObject"]);
+        let user = event["user"]["username"].as_str().unwrap_or_default().rsplit(':').next().unwrap_or_default();
+        let annotations = &object["metadata"]["annotations"];
+        format!(
+            "{} {} {} {}/{} {} {} {} {} {}",
+            event["stageTimestamp"],
+            event["verb"],
+            user,
+            about["resource"],
+            about["name"],
+            event["responseStatus"]["code"],
+            object["spec"]["providerID"],
+            object["provider"],
+            object["metadata"]["deletionTimestamp"],
+            annotations,
+        )
+    };
+    ours.map(line).collect::<Vec<_>>().join("\n")
 }
