@@ -1,5 +1,8 @@
 //! Two replicas of the product that answer and campaign; one of them may be killed, and is replaced.
 
+use std::convert::Infallible;
+use std::time::Duration;
+
 use rig::forwarder::{Forwarder, ReplicaId};
 use rig::{ApiServer, Product};
 use tokio::sync::Mutex;
@@ -19,11 +22,11 @@ const FLAGS: [&str; 18] = [
     "--drift-every",
     "10m",
     "--lease-duration",
-    "1s",
+    "3s",
     "--lease-renew-deadline",
-    "800ms",
+    "2500ms",
     "--lease-retry-period",
-    "150ms",
+    "300ms",
     "--log",
     "info,audit=warn",
 ];
@@ -69,7 +72,23 @@ impl Crew {
         self.forwarder.remove(place);
         let replica = self.replica(seed).await;
         replicas.push(replica);
-        self.forwarder.await_ready(2, LONG).await.unwrap();
+        // If one of them has ended meanwhile, it is replaced as soon as this is over.
+        let two = self.forwarder.await_ready(2, Duration::from_secs(10)).await;
+        two.unwrap_or_else(|error| println!("{error:#}"));
+    }
+
+    /// Starts those again that have ended themselves, as the kubelet does; for ever. A leader that is late ends itself, and on a busy machine
+    /// with a short Lease that happens.
+    pub async fn tend(&self, seed: &Seed) -> Infallible {
+        loop {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let mut replicas = self.replicas.lock().await;
+            while let Some(at) = replicas.iter().position(|one| !matches!(one.product.exit_code(), Ok(None))) {
+                self.forwarder.remove(replicas.remove(at).place);
+                let replica = self.replica(seed).await;
+                replicas.push(replica);
+            }
+        }
     }
 
     /// Restarts the API server while nobody is replaced.
