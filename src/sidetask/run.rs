@@ -1,6 +1,6 @@
 //! The leader's work: follows the Nodes and every shoot, for one term.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,6 +64,8 @@ impl<C: Cluster, P: Clouds, K: Clock, O: Owners> SideTask<C, P, K, O> {
             }
         };
         tokio::select! {
+            // Nothing here is left to chance: the same events give the same steps.
+            biased;
             () = until_lost => {}
             () = follow_nodes => {}
             () = follow_shoots => {}
@@ -96,7 +98,7 @@ async fn follow_nodes<C: Cluster>(cluster: Arc<C>, clock: impl Clock, nodes: wat
 
 /// One task a shoot: none waits for another.
 async fn follow_shoots<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners>(context: Arc<Context<C, P, K, F, O>>) {
-    let mut shoots: HashMap<Box<str>, AbortOnDropHandle<()>> = HashMap::new();
+    let mut shoots: BTreeMap<Box<str>, AbortOnDropHandle<()>> = BTreeMap::new();
     loop {
         let there = context.cluster.shoots();
         shoots.retain(|namespace, task| {

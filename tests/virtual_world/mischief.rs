@@ -272,7 +272,7 @@ async fn roll_out(world: &Shared, namespace: &str, number: u32) {
 
 /// Servers of another landscape lie in the same project: with the class's label, or with the name of a Machine.
 async fn foreign(world: &Shared, namespace: &str, number: u32) {
-    let id = shoots::server_id(0x2_0000 + number, namespace);
+    let id = shoots::server_id(shoots::FOREIGN.start + number, namespace);
     {
         let mut world = lock(world);
         let facts = world.shoots[namespace].facts.clone();
@@ -288,7 +288,10 @@ async fn foreign(world: &Shared, namespace: &str, number: u32) {
     }
     pause(world, 1..1800).await;
     let mut world = lock(world);
-    if world.servers.remove(&id).is_some() {
+    // One that had the name of a Machine without a server has become that Machine's.
+    let names = |machine: &MachineFacts| machine.provider_id.ends_with(id.as_str());
+    let is_taken = world.shoots.values().any(|objects| objects.facts.machines.values().any(names));
+    if !is_taken && world.servers.remove(&id).is_some() {
         world.step(Kind::Change, format_args!("server {id} of another landscape goes"));
     }
 }

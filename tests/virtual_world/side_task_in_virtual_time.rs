@@ -24,6 +24,7 @@ mod world;
 
 use std::time::Duration;
 
+use fault::Fault;
 use journal::Sum;
 use run::Start;
 
@@ -66,8 +67,58 @@ fn nothing_is_written_that_became_wrong_meanwhile() {
     worlds("nothing_is_written_that_became_wrong_meanwhile", seeds(25), Start::mischievous());
 }
 
+/// In so many worlds each fault has to be noticed.
+const MOST: u64 = 30;
+
+/// Takes one precaution away at a time, and looks for a seed in which somebody gets hurt by that.
+#[test]
+fn without_one_of_its_precautions_some_world_goes_wrong() {
+    let mut unnoticed = Vec::new();
+    for fault in Fault::ALL {
+        let start = Start { fault: Some(fault), ..Start::mischievous() };
+        // Somebody gets hurt, and not only held up or told too late.
+        let hurts = |why: &String| !why.contains("did not complete") && !why.contains("its status does not say so");
+        let bitten = (0..MOST).find_map(|seed| Some((seed, run::world(seed, start).1.err().filter(hurts)?)));
+        let Some((seed, why)) = bitten else {
+            unnoticed.push(format!("{fault:?}: nobody noticed in {MOST} worlds"));
+            continue;
+        };
+        println!("{fault:?}: seed {seed}: {}", why.lines().next().unwrap_or_default());
+    }
+    assert!(unnoticed.is_empty(), "{}", unnoticed.join("\n"));
+}
+
 #[test]
 fn a_missing_kind_is_not_asked_for_over_and_over() {
     let start = Start { kind_missing: Duration::from_secs(2 * 3600), ..Start::default() };
     worlds("a_missing_kind_is_not_asked_for_over_and_over", seeds(5), start);
+}
+
+/// The journals of some worlds, one sum a line.
+fn sums() -> String {
+    let of = |seed, start| format!("{seed} {:?}\n", run::world(seed, start).0);
+    (100..104).map(|seed| of(seed, Start::wild()) + &of(seed, Start::mischievous())).collect()
+}
+
+/// How the test below begins itself again, in a process of its own.
+const CHILD: &str = "MCM_WORLD_SUMS";
+
+#[test]
+fn a_seed_replays_bit_for_bit() {
+    let first = sums();
+    if std::env::var_os(CHILD).is_some() {
+        println!("{first}");
+        return;
+    }
+    assert_eq!(first, sums(), "in the same process");
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_seed_replays_bit_for_bit", "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let child = String::from_utf8(child.stdout).unwrap();
+    assert!(child.contains(&first), "in another process:\n{child}\nhere:\n{first}");
+    // Another seed is another world.
+    let hashes: std::collections::BTreeSet<_> = first.lines().filter_map(|line| line.split_once(' ')).collect();
+    assert_eq!(hashes.len(), 8);
 }
