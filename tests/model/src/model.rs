@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::admission::{self, keep_guard, keep_ids, no_mixed, no_way_back};
 use crate::config::Config;
 use crate::gates::{Gate, Out};
+use crate::memo;
 use crate::memory::HORIZON;
 use crate::planner::{self, Wish};
 use crate::state::{
-    ARMED, CLASSES, Class, EXISTS, FOREIGN, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, Mcm, NO_POOL, NOT_READY, OBJECTS, PAUSED,
-    PAUSE_BROKEN, POS, PST, Process, SEEDS, SETTLED, Seed, Server, Shown, Stage, State, TERMINATING, Template, W_ARMED, Window, Write,
+    ARMED, CLASSES, Class, EXISTS, FOREIGN, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, Mcm,
+    NO_POOL, NOT_READY, OBJECTS, PAUSE_BROKEN, PAUSED, POS, PST, Process, SEEDS, SETTLED, Seed, Server, Shown, Stage,
+    State, TERMINATING, Template, W_ARMED, Window, Write,
 };
 use crate::step::Step;
-use crate::memo;
 
 /// A configuration, and the gates that are out.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +55,9 @@ impl World {
     #[must_use]
     pub fn wish(&self, state: &State, index: usize) -> Rc<Wish> {
         let (seed, cloud) = planner::key(state, index);
-        memo::wish(self.id, (index as u8, seed, cloud), || Rc::new(planner::wish(&self.config, index, &seed, &cloud, self.out)))
+        memo::wish(self.id, (index as u8, seed, cloud), || {
+            Rc::new(planner::wish(&self.config, index, &seed, &cloud, self.out))
+        })
     }
 
     /// What somebody's write makes of a Machine.
@@ -114,8 +117,18 @@ impl World {
                 steps.push(Step::GuardRemoved(s));
             }
             for kind in 0..MCMS as u8 {
-                steps.extend([Step::PodStarts(s, kind), Step::PodEnds(s, kind), Step::PodForced(s, kind), Step::Leads(s, kind)]);
-                steps.extend([Step::Freezes(s, kind), Step::Wakes(s, kind), Step::CutOff(s, kind), Step::Restarts(s, kind)]);
+                steps.extend([
+                    Step::PodStarts(s, kind),
+                    Step::PodEnds(s, kind),
+                    Step::PodForced(s, kind),
+                    Step::Leads(s, kind),
+                ]);
+                steps.extend([
+                    Step::Freezes(s, kind),
+                    Step::Wakes(s, kind),
+                    Step::CutOff(s, kind),
+                    Step::Restarts(s, kind),
+                ]);
             }
             for c in (0..seed.classes.len() as u8).filter(|c| seed.classes[usize::from(*c)] != Class::Absent) {
                 steps.extend([Step::ClassForward(s, c), Step::ClassGoes(s, c)]);
@@ -189,7 +202,8 @@ impl World {
             seed.window.open |= now.open;
             seed.window.settled |= now.settled;
             seed.window.done |= now.done;
-            if !self.config.lag_apart && seed.template == Template::Stackit && seed.classes.contains(&Class::OpenStack) {
+            if !self.config.lag_apart && seed.template == Template::Stackit && seed.classes.contains(&Class::OpenStack)
+            {
                 for c in 0..CLASSES {
                     let may = state.seeds[index].classes[c] == Class::OpenStack && self.may_flip(state, index, c);
                     state.seeds[index].window.flips |= u8::from(may) << c;
@@ -250,7 +264,9 @@ impl World {
                     state.seeds[usize::from(s)].worker_marked = true;
                 }
             }
-            Step::RecordMoves | Step::Leaves | Step::Persists | Step::Arrives | Step::RestoreEnds => world.moves(state, step),
+            Step::RecordMoves | Step::Leaves | Step::Persists | Step::Arrives | Step::RestoreEnds => {
+                world.moves(state, step)
+            }
             Step::LeftBehind(m) | Step::Restored(m) => world.moves_machine(state, step, usize::from(m)),
             Step::Crashes(s) => {
                 let seed = &mut state.seeds[usize::from(s)];
@@ -433,10 +449,15 @@ impl World {
 
     fn moves_machine(&self, state: &mut State, step: Step, m: usize) {
         match step {
-            Step::LeftBehind(_) if state.seeds[0].stage == Stage::Persisted => state.seeds[0].machines[m] = Machine::default(),
+            Step::LeftBehind(_) if state.seeds[0].stage == Stage::Persisted => {
+                state.seeds[0].machines[m] = Machine::default()
+            }
             Step::Restored(_) if state.seeds[1].stage == Stage::Restoring => {
                 let carried = state.carried[m];
-                if !state.seeds[1].machines[m].exists() && carried.exists() && !no_mixed(&self.config, &state.seeds[1], carried, self.out) {
+                if !state.seeds[1].machines[m].exists()
+                    && carried.exists()
+                    && !no_mixed(&self.config, &state.seeds[1], carried, self.out)
+                {
                     state.seeds[1].machines[m] = Machine { flags: carried.flags & !TERMINATING, ..carried };
                     state.carried[m] = Machine::default();
                 }
@@ -476,7 +497,11 @@ impl World {
                 let seed = &mut state.seeds[usize::from(s)];
                 let back = template == Template::OpenStack;
                 let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
-                if !reconciled || seed.template == template || (back && state.budget.template_back == 0) || (!back && !config.wants_stackit) {
+                if !reconciled
+                    || seed.template == template
+                    || (back && state.budget.template_back == 0)
+                    || (!back && !config.wants_stackit)
+                {
                     return;
                 }
                 state.budget.template_back -= u8::from(back);
@@ -502,7 +527,10 @@ impl World {
                 let other = seed.mcms[usize::from(1 - kind)].process;
                 let mcm = &mut seed.mcms[usize::from(kind)];
                 // The Lease of one that is frozen runs out.
-                if mcm.shown == Shown::Here && mcm.process == Process::Off && matches!(other, Process::Off | Process::Frozen) {
+                if mcm.shown == Shown::Here
+                    && mcm.process == Process::Off
+                    && matches!(other, Process::Off | Process::Frozen)
+                {
                     mcm.process = Process::On;
                 }
             }
@@ -554,7 +582,8 @@ impl World {
                 let seed = &state.seeds[index];
                 let wanted = seed.pools.contains(&(c as u8));
                 let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
-                let asked = reconciled && wanted && seed.template == Template::Stackit && seed.classes[c] == Class::OpenStack;
+                let asked =
+                    reconciled && wanted && seed.template == Template::Stackit && seed.classes[c] == Class::OpenStack;
                 if asked && self.may_flip(state, index, c) {
                     state.seeds[index].classes[c] = Class::Stackit;
                 }
@@ -569,7 +598,8 @@ impl World {
             }
             Step::RollOut(s) => {
                 let seed = &mut state.seeds[usize::from(s)];
-                if state.budget.roll_outs > 0 && seed.template == Template::Stackit && seed.classes[1] == Class::Absent {
+                if state.budget.roll_outs > 0 && seed.template == Template::Stackit && seed.classes[1] == Class::Absent
+                {
                     state.budget.roll_outs -= 1;
                     seed.classes[1] = Class::Stackit;
                 }
@@ -592,7 +622,9 @@ impl World {
                 let seed = &mut state.seeds[usize::from(s)];
                 let runs = seed.mcms.iter().any(Mcm::writes);
                 let wanted = seed.pools.contains(&(config.class_of[m] as u8)) && seed.stage == Stage::Ours;
-                let used = state.wanted & (1 << m) != 0 || state.cloud.old[m] != Server::Absent || state.cloud.born & (1 << m) != 0;
+                let used = state.wanted & (1 << m) != 0
+                    || state.cloud.old[m] != Server::Absent
+                    || state.cloud.born & (1 << m) != 0;
                 if state.budget.creates > 0 && runs && wanted && !used && !seed.machines[m].exists() {
                     state.budget.creates -= 1;
                     seed.machines[m] = Machine { id: Id::Empty, flags: 0 };
@@ -602,7 +634,11 @@ impl World {
             Step::MachineDeleted(s, m) => {
                 let m = usize::from(m);
                 let seed = &mut state.seeds[usize::from(s)];
-                if state.budget.deletes > 0 && seed.machines[m].exists() && !seed.machines[m].is(TERMINATING) && seed.stage == Stage::Ours {
+                if state.budget.deletes > 0
+                    && seed.machines[m].exists()
+                    && !seed.machines[m].is(TERMINATING)
+                    && seed.stage == Stage::Ours
+                {
                     state.budget.deletes -= 1;
                     seed.machines[m].flags |= TERMINATING;
                     state.wanted &= !(1 << m);
