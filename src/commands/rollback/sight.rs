@@ -97,6 +97,7 @@ impl Sight {
     /// What is planned from.
     pub(super) fn way_back(&self) -> WayBack<'_> {
         WayBack {
+            namespace: &self.namespace,
             facts: &self.snapshot.facts,
             classes: &self.snapshot.classes,
             previous: &self.snapshot.previous,

@@ -156,7 +156,7 @@ impl Walk {
     /// Does steps of one kind, each after what it relies on was read again. Fails only if none could be done.
     async fn carry_out(&mut self, steps: &[Step]) -> Result<(), String> {
         let Some(first) = steps.first() else { return Ok(()) };
-        let (name, looks) = (first.name(), matches!(first, Step::List { .. }));
+        let (name, looks) = (first.name(), matches!(first, Step::List { .. } | Step::ListParts { .. }));
         let steps = &steps[..steps.len().min(BATCH.1)];
         let objects: Vec<String> =
             steps.iter().map(|step| step.subject().to_owned()).filter(|subject| !subject.is_empty()).collect();
@@ -208,6 +208,10 @@ impl Walk {
             Step::List { region } => self.session.list(&mut self.sight, region).await,
             Step::Unlabel { machine, region, server, keys } => {
                 self.session.unlabel(&mut self.sight, machine, region, *server, keys).await
+            }
+            Step::ListParts { region, kind } => self.session.list_parts(&mut self.sight, region, *kind).await,
+            Step::UnlabelPart { machine, region, part, keys } => {
+                self.session.unlabel_part(&mut self.sight, machine, region, *part, keys).await
             }
             other => write(&mut self.sight, other).await,
         }
