@@ -87,7 +87,7 @@ fn assert_no_leak(mcm: &Mcm) {
     mcm.verdict().unwrap();
 }
 
-/// A Machine as its MachineSet makes it.
+/// A Machine as its `MachineSet` makes it.
 fn without_id(shoot: &Shoot, name: &str) -> Value {
     let mut machine = shoot.machine(name, "");
     machine["spec"].as_object_mut().unwrap().remove("providerID");

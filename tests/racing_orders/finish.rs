@@ -91,10 +91,8 @@ pub async fn await_reason(play: &mut Play<'_>, obstacle: Obstacle) -> anyhow::Re
 pub async fn complete(play: &Play<'_>) -> anyhow::Result<()> {
     let start = Instant::now();
     loop {
-        let left = match write(async || play.stage.holds("Complete").await).await?.done("a read")? {
-            true => left(play).await?,
-            false => Some("the condition Complete does not hold".to_owned()),
-        };
+        let holds = write(async || play.stage.holds("Complete").await).await?.done("a read")?;
+        let left = if holds { left(play).await? } else { Some("the condition Complete does not hold".to_owned()) };
         let Some(left) = left else { return Ok(()) };
         if start.elapsed() > LONG {
             let migration = objects::get(&play.stage.seed.client, &play.stage.migration()).await?;

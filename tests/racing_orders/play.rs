@@ -62,9 +62,9 @@ pub async fn play(seed: &Seed, crew: &Crew, neighbours: &[Shoot], order: &Order)
         tokio::time::sleep(*pause).await;
         let done = match step {
             Step::Neighbour => neighbour::work(seed, neighbour, &format!("r{}-{turn}", order.number)).await,
-            Step::KillReplica => Ok(crew.kill(seed, false).await),
-            Step::KillLeader => Ok(crew.kill(seed, true).await),
-            Step::Restart => Ok(crew.restart(&seed.server).await),
+            Step::KillReplica => crew.kill(seed, false).await,
+            Step::KillLeader => crew.kill(seed, true).await,
+            Step::Restart => crew.restart(&seed.server).await,
             step => play.step(*step).await,
         };
         done.with_context(|| format!("step {turn}, {step:?}"))?;
