@@ -363,6 +363,10 @@ pub fn admit(world: &World, before: &NamespaceFacts, object: &mut MachineFacts) 
 }
 
 fn machine_written(world: &mut World, namespace: &str, name: &str, object: MachineFacts) -> MachineNow {
+    let was_legacy = world.shoots[namespace].facts.machines.get(name).is_some_and(MachineFacts::is_legacy);
+    if let Some(born) = world.born.get(name).filter(|_| was_legacy && !object.is_legacy()) {
+        world.slowest_restore = world.slowest_restore.max(world.now().saturating_sub(*born));
+    }
     world.shoots.get_mut(namespace).unwrap().facts.machines.insert(name.into(), object.clone());
     world.bump(namespace, &format!("machine/{name}"));
     machine(world, namespace, name, object)

@@ -32,10 +32,11 @@ pub async fn seed(world: Shared) {
         } else {
             lock(&world).slow = 10;
         }
+        lock(&world).calm_since = UNTIL;
         lock(&world).step(Kind::Change, format_args!("Nodes Ready: {}; else the API server is slow", !nodes));
         pause(&world, if nodes { 5..300 } else { 5..2400 }).await;
         let mut world = lock(&world);
-        (world.nodes_ready, world.slow) = (true, 1);
+        (world.nodes_ready, world.slow, world.calm_since) = (true, 1, world.now());
     }
 }
 
@@ -48,7 +49,10 @@ pub async fn shoot(world: Shared, namespace: Box<str>) {
         let kind = lock(&world).rng.random_range(0..14);
         match kind {
             0 => hold(&world, &namespace).await,
-            1 => leave(&world, &namespace).await,
+            1 => {
+                let old = lock(&world).chance(0.5);
+                leave(&world, &namespace, old).await;
+            }
             2 => other_seed(&world, &namespace).await,
             3 => openstack(&world, &namespace, number).await,
             4 => take_labels_off(&world, &namespace),
@@ -71,6 +75,17 @@ pub async fn shoot(world: Shared, namespace: Box<str>) {
     if lock(&world).chance(0.2) {
         delete(&world, &namespace).await;
     }
+}
+
+/// A shoot that is through goes away and comes back with the IDs of an old dump, and for an hour no leader stays for two minutes, or one does.
+pub async fn come_back(world: Shared, namespace: Box<str>, restless: bool) {
+    pause(&world, 7200..7300).await;
+    {
+        let mut world = lock(&world);
+        let now = world.now();
+        world.restless_until = if restless { now + Duration::from_secs(3600) } else { now };
+    }
+    leave(&world, &namespace, true).await;
 }
 
 /// An operator says stop, sometimes again and again, and sometimes for long.
@@ -102,7 +117,7 @@ async fn hold(world: &Shared, namespace: &str) {
 }
 
 /// A control plane migration that goes away and comes back: Machines are made again with the IDs of a dump that may be old, without status.
-async fn leave(world: &Shared, namespace: &str) {
+async fn leave(world: &Shared, namespace: &str, old: bool) {
     if !is_switched(&lock(world), namespace) {
         return;
     }
@@ -119,7 +134,6 @@ async fn leave(world: &Shared, namespace: &str) {
     pause(world, 1..60).await;
     change(world, namespace, "pods", |objects| objects.facts.mcm_pods.clear());
     pause(world, 1..60).await;
-    let old = lock(world).chance(0.5);
     let gone: Vec<_> = {
         let mut world = lock(world);
         let objects = world.shoots.get_mut(namespace).unwrap();

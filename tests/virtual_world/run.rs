@@ -30,6 +30,8 @@ pub struct Start {
     /// For how long the API server does not know the kind MachineMigration.
     pub kind_missing: Duration,
     pub fault: Option<Fault>,
+    /// Whether each shoot goes away and comes back with old IDs, and whether leaders are restless then.
+    pub comes_back: Option<bool>,
 }
 
 impl Start {
@@ -123,7 +125,9 @@ async fn begin(seed: u64, start: Start) -> (Sum, Result<(), String>) {
         tasks.spawn(stackit_mcm::run(world.clone(), namespace.clone(), QUARANTINE / 2));
         tasks.spawn(openstack_mcm::run(world.clone(), namespace.clone()));
         if start.mischievous {
-            tasks.spawn(mischief::shoot(world.clone(), namespace));
+            tasks.spawn(mischief::shoot(world.clone(), namespace.clone()));
+        } else if let Some(restless) = start.comes_back {
+            tasks.spawn(mischief::come_back(world.clone(), namespace, restless));
         }
     }
     tasks.spawn(gardener::cloud(world.clone()));
@@ -134,7 +138,7 @@ async fn begin(seed: u64, start: Start) -> (Sum, Result<(), String>) {
         tasks.spawn(replica::run(world.clone(), number, start));
     }
     let complete = async {
-        if start.mischievous {
+        if start.mischievous || start.comes_back.is_some() {
             tokio::time::sleep(mischief::UNTIL + Duration::from_secs(1200)).await;
         }
         while !is_complete(&world) && lock(&world).violations.is_empty() {
@@ -143,7 +147,7 @@ async fn begin(seed: u64, start: Start) -> (Sum, Result<(), String>) {
     };
     let ended = tokio::time::timeout(LONGEST, complete).await;
     tasks.abort_all();
-    let sum = lock(&world).journal.sum();
+    let sum = Sum { slowest_restore: lock(&world).slowest_restore, ..lock(&world).journal.sum() };
     let violations = std::mem::take(&mut lock(&world).violations);
     if !violations.is_empty() {
         return (sum, Err(violations.join("\n")));

@@ -37,6 +37,7 @@ pub async fn run(world: Shared, namespace: Box<str>, cut_off: Duration) {
         let mut world = lock(&world);
         let now = world.now();
         let facts = world.shoots[&namespace].facts.clone();
+        world.expect_rewrites(&namespace);
         pods.retain(|name, _| facts.mcm_pods.contains_key(name));
         for (name, _) in facts.mcm_pods.iter().filter(|(_, pod)| pod.containers.stackit) {
             let mcm = pods.entry(name.clone()).or_default();

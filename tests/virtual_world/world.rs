@@ -59,6 +59,12 @@ pub struct World {
     /// What a LIST shows that is old.
     pub old_servers: BTreeMap<ServerId, Server>,
     pub nodes_ready: bool,
+    /// Since when the Nodes have been Ready and the API server quick.
+    pub calm_since: Moment,
+    /// Until when no leader stays for long.
+    pub restless_until: Moment,
+    /// How long it took to rewrite a Machine that was restored with its old ID, at most.
+    pub slowest_restore: Duration,
     /// How many times longer than usual a call to the API server may take.
     pub slow: u32,
     /// Until when the caches of a shoot are known to be stale.
@@ -101,6 +107,9 @@ impl World {
             servers: BTreeMap::new(),
             old_servers: BTreeMap::new(),
             nodes_ready: true,
+            calm_since: Moment::ZERO,
+            restless_until: Moment::ZERO,
+            slowest_restore: Duration::ZERO,
             slow: 1,
             stale_until: BTreeMap::new(),
             shown: BTreeMap::new(),
