@@ -12,7 +12,9 @@
 //! | [`review`] | the narrow view of an `AdmissionReview`, parsed in one pass |
 //! | [`decide`] | what is known of a namespace, the gate, the decisions, the patch |
 //! | [`plan`] | whether a shoot qualifies for the guard and for arming, and what the answers of the guard's probe prove |
+//! | [`archive`] | exports of a shoot, and what may be restored from them |
 
+pub mod archive;
 pub mod decide;
 pub mod domain;
 pub mod plan;

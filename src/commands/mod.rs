@@ -5,12 +5,16 @@ mod certs;
 mod cluster;
 mod duration;
 mod exit;
+mod export;
 mod logging;
 mod node_watch;
 mod nodes;
+mod restore;
 mod review;
 mod rollback;
 mod serve;
+mod sha256;
+mod shoot_cloud;
 mod sweep;
 
 use std::ffi::OsString;
@@ -43,6 +47,10 @@ enum Command {
     Arm(arm::ArmFlags),
     /// Bring one shoot back to OpenStack, step by step.
     Rollback(rollback::RollbackFlags),
+    /// Write everything of shoots that a migration touches as JSON lines with checksums.
+    Export(export::ExportFlags),
+    /// Write back from an export what the gate of the way back lets through.
+    Restore(restore::RestoreFlags),
     /// List what migrated Machines left behind in the cloud, and remove it.
     Sweep(sweep::SweepFlags),
     /// Make a development CA and a serving certificate.
@@ -68,6 +76,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Review(flags) => review::run(&flags),
         Command::Arm(flags) => arm::run(&flags),
         Command::Rollback(flags) => rollback::run(&flags),
+        Command::Export(flags) => export::run(&flags),
+        Command::Restore(flags) => restore::run(&flags),
         Command::Sweep(flags) => sweep::run(&flags),
         Command::Certs(flags) => certs::run(&flags),
     }

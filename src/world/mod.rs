@@ -1,5 +1,6 @@
 //! What is known now: caches filled from an API server or from a folder, reduced to domain values on arrival, with their age.
 
+mod archive;
 mod call;
 mod error;
 mod fact;
@@ -16,6 +17,7 @@ mod watch_event;
 
 use fact::Fact;
 
+pub(crate) use archive::{Archived, archived};
 pub use error::WorldError;
 pub use known_world::World;
 pub use machine_migration::{

@@ -114,7 +114,8 @@ fn a_shoot_that_comes_back_with_old_ids_is_rewritten_in_time() {
 #[test]
 fn a_shoot_that_comes_back_with_old_ids_and_finds_no_leader_for_45_minutes_loses_servers() {
     let start = Start { comes_back: Some(true), ..Start::default() };
-    let lost = (0..4).filter(|seed| run::world(*seed, start).1.is_err_and(|why| why.contains("lost its server"))).count();
+    let lost =
+        (0..4).filter(|seed| run::world(*seed, start).1.is_err_and(|why| why.contains("lost its server"))).count();
     assert!(lost > 0, "what the documentation says of it is not so");
 }
 

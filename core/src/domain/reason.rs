@@ -294,6 +294,15 @@ reasons! {
     PreviousIdMismatch, "previous-id-mismatch",
         "The OpenStack ID that would be written back names another server than the Machine's ID does now.",
         "Find out which server the Machine stands for and correct the annotation `mcm-migration.stackit.cloud/previous-provider-id`.";
+    MachineAbsent, "machine-absent",
+        "The export has a Machine that the namespace has not.",
+        "Nothing is made of an export; take it from a backup of the control plane if it is missing.";
+    LeftToAdmission, "left-to-admission",
+        "The export has a STACKIT ID, or the Worker's mark, where the object has none: only admission and the side task write these, when their gates let them.",
+        "Close the guard again and let the shoot go forward; it gets them by itself.";
+    NotRestored, "not-restored",
+        "The export and the namespace differ in something that no restore ever writes: the guard's label, the pause, a MachineClass.",
+        "Nothing, or change it by hand with what its own document says.";
     StillLabelled, "still-labelled",
         "The server of a Machine still carries a label of the STACKIT provider: with its old ID it would die as soon as that provider returns.",
         "Nothing; the labels are taken off first. If they come back, find out who sets them.";
