@@ -117,7 +117,7 @@ impl ProjectClient {
         &self,
         region: &Region,
         server: ServerId,
-        keys: &[String],
+        keys: &BTreeSet<String>,
     ) -> Result<Server, CloudError> {
         let operation = Operation::PatchServerLabels;
         let body = self.removal(operation, Some(server), keys)?;

@@ -64,7 +64,7 @@ impl Session {
         let client = self.open(sight).await?;
         let planned = sight.snapshot.facts.machines.get(machine).map(|machine| machine.provider_id.clone());
         let checked = client.checked(check(sight, machine, planned.unwrap_or_default(), client.project()));
-        let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+        let keys: BTreeSet<String> = keys.iter().map(ToString::to_string).collect();
         let done = async {
             let answer = checked.remove_server_labels(region, server, &keys).await?;
             let read = client.get_server(region, server).await?;
@@ -120,7 +120,7 @@ impl Session {
         let client = self.open(sight).await?;
         let planned = sight.snapshot.facts.machines.get(machine).map(|machine| machine.provider_id.clone());
         let checked = client.checked(check(sight, machine, planned.unwrap_or_default(), client.project()));
-        let keys: Vec<String> = keys.iter().map(ToString::to_string).collect();
+        let keys: BTreeSet<String> = keys.iter().map(ToString::to_string).collect();
         match checked.remove_part_labels(region, part, &keys).await {
             Ok(answer) if keys.iter().any(|key| answer.labels.contains_key(key.as_str())) => {
                 Err(Failed::Because(format!("{part} still shows a label that was taken off")))

@@ -110,7 +110,9 @@ impl Walk {
 
     async fn done(&self) -> Exit {
         use mcm_migration_core::domain::Reason;
-        if !self.wrote {
+        let account = self.sight.migration.as_ref().and_then(|migration| migration.status.as_ref()?.rollback.as_ref());
+        // One that was killed after its last step could not say that it was through.
+        if !self.wrote && account.is_none_or(|account| account.ended.is_some()) {
             self.teller.say("done", &[], Reason::NothingToRollBack.meaning());
             return Exit::Done;
         }
