@@ -1,6 +1,6 @@
 //! Calls for network interfaces and volumes as *parts*: what the OpenStack provider made apart for a server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcm_migration_core::domain::{Part, PartId, PartKind, Region, ServerId};
 use reqwest::Url;
@@ -71,7 +71,7 @@ impl ProjectClient {
         &self,
         region: &Region,
         part: PartId,
-        keys: &[String],
+        keys: &BTreeSet<String>,
     ) -> Result<Part, CloudError> {
         let operation = Self::labelling(part);
         let body = self.removal(operation, None, keys)?;
@@ -96,7 +96,7 @@ impl ProjectClient {
         &self,
         operation: Operation,
         server: Option<ServerId>,
-        keys: &[String],
+        keys: &BTreeSet<String>,
     ) -> Result<Value, CloudError> {
         if keys.is_empty() {
             return Err(self.refuse(operation, server, "no label is to be taken off"));

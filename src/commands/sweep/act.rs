@@ -1,5 +1,6 @@
 //! Deletes what was seen left over twice, each after another look at everything that forbids it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -118,7 +119,7 @@ impl Seed {
             let (at, seen) = (at.clone(), seen.clone());
             async move { seed.may_lose(&reads, &namespace, &at, &seen).await }.boxed()
         });
-        let keys: Vec<String> = old.keys.iter().map(ToString::to_string).collect();
+        let keys: BTreeSet<String> = old.keys.iter().map(ToString::to_string).collect();
         match cloud.checked(check).remove_server_labels(region, old.server.id, &keys).await {
             Ok(server) if old.keys.iter().any(|key| server.labels.contains_key(key)) => {
                 End::Failed("the answer still shows the labels".to_owned())
