@@ -41,24 +41,24 @@ pub fn old_labels(
     domain: &str,
     old: &[String],
 ) -> Vec<OldLabels> {
-    let of = |(name, machine): (&Box<str>, &MachineFacts)| {
+    let of = |name: &str, machine: &MachineFacts| {
         if machine.marked || !machine.migrated || machine.terminating {
             return None;
         }
         let (server, wanted) = labelled_server(remains, classes, domain, name, machine)?;
         let mut keys = Vec::new();
         for old in old.iter().filter(|old| *old != domain) {
-            for (key, value) in [("machine", name), ("machineclass", &machine.class)] {
+            for (key, value) in [("machine", name), ("machineclass", &*machine.class)] {
                 let key: Box<str> = format!("{old}/{key}").into();
-                if server.labels.get(&key) == Some(value) && !wanted.contains_key(&key) {
+                if server.labels.get(&key).is_some_and(|is| **is == *value) && !wanted.contains_key(&key) {
                     keys.push(key);
                 }
             }
         }
         let found = !keys.is_empty() && !server.status.forbids_changes();
-        found.then(|| OldLabels { machine: name.clone(), server: server.clone(), keys })
+        found.then(|| OldLabels { machine: name.into(), server: server.clone(), keys })
     };
-    remains.facts.machines.iter().filter_map(of).collect()
+    remains.facts.machines.iter().filter_map(|(name, machine)| of(name, machine)).collect()
 }
 
 type Labels = BTreeMap<Box<str>, Box<str>>;

@@ -65,11 +65,11 @@ impl Seed {
     /// Deletes a part of the shoot, if everything that was seen is still so when it is sent.
     pub(super) async fn delete(&self, cloud: &ProjectClient, namespace: &str, region: &Region, part: &Part) -> End {
         let (seed, reads) = (self.clone(), cloud.clone());
-        let (namespace, at, seen) = (namespace.to_owned(), region.clone(), part.clone());
+        let (namespace, at, shown) = (namespace.to_owned(), region.clone(), part.clone());
         let check = Check::new(move || {
             let (seed, reads, namespace) = (seed.clone(), reads.clone(), namespace.clone());
-            let (at, seen) = (at.clone(), seen.clone());
-            async move { seed.may_go(&reads, &namespace, &at, &seen).await }.boxed()
+            let (at, shown) = (at.clone(), shown.clone());
+            async move { seed.may_go(&reads, &namespace, &at, &shown).await }.boxed()
         });
         match cloud.checked(check).delete_part(region, part.id).await {
             Ok(()) => End::Done,
@@ -82,26 +82,32 @@ impl Seed {
     }
 
     /// Asked right before a part is deleted. The part itself comes last.
-    async fn may_go(&self, cloud: &ProjectClient, namespace: &str, region: &Region, seen: &Part) -> Result<(), String> {
+    async fn may_go(
+        &self,
+        cloud: &ProjectClient,
+        namespace: &str,
+        region: &Region,
+        shown: &Part,
+    ) -> Result<(), String> {
         self.shoot(namespace, cloud).await?;
-        let machine = world::machine(&self.client, namespace, &seen.name).await.map_err(|error| error.to_string())?;
+        let machine = world::machine(&self.client, namespace, &shown.name).await.map_err(|error| error.to_string())?;
         if machine.is_some() {
             return Err("a Machine of its name is there".to_owned());
         }
         let alive = self.alive().await?;
-        let server = may_be_deleted(seen, namespace, &alive).map_err(|kept| kept.to_string())?;
+        let server = may_be_deleted(shown, namespace, &alive).map_err(|kept| kept.to_string())?;
         match cloud.get_server(region, server).await {
             // The API's own word on this very server.
             Err(CloudError::Gone(_)) => {}
             Ok(_) => return Err(format!("its server {server} is there")),
             Err(error) => return Err(error.to_string()),
         }
-        let now = match cloud.get_part(region, seen.id).await {
+        let now = match cloud.get_part(region, shown.id).await {
             Err(CloudError::NotFound(_)) => return Err(GONE.to_owned()),
             now => now.map_err(|error| error.to_string())?,
         };
         may_be_deleted(&now, namespace, &alive).map_err(|kept| kept.to_string())?;
-        if now == *seen { Ok(()) } else { Err("it is another than a moment ago".to_owned()) }
+        if now == *shown { Ok(()) } else { Err("it is another than a moment ago".to_owned()) }
     }
 
     /// Takes labels of a domain used before off a server, if it is still the same server of the same Machine.
@@ -113,11 +119,11 @@ impl Seed {
         old: &OldLabels,
     ) -> End {
         let (seed, reads) = (self.clone(), cloud.clone());
-        let (namespace, at, seen) = (namespace.to_owned(), region.clone(), old.clone());
+        let (namespace, at, shown) = (namespace.to_owned(), region.clone(), old.clone());
         let check = Check::new(move || {
             let (seed, reads, namespace) = (seed.clone(), reads.clone(), namespace.clone());
-            let (at, seen) = (at.clone(), seen.clone());
-            async move { seed.may_lose(&reads, &namespace, &at, &seen).await }.boxed()
+            let (at, shown) = (at.clone(), shown.clone());
+            async move { seed.may_lose(&reads, &namespace, &at, &shown).await }.boxed()
         });
         let keys: BTreeSet<String> = old.keys.iter().map(ToString::to_string).collect();
         match cloud.checked(check).remove_server_labels(region, old.server.id, &keys).await {
@@ -137,17 +143,17 @@ impl Seed {
         cloud: &ProjectClient,
         namespace: &str,
         region: &Region,
-        seen: &OldLabels,
+        shown: &OldLabels,
     ) -> Result<(), String> {
         self.shoot(namespace, cloud).await?;
         let machine =
-            world::machine(&self.client, namespace, &seen.machine).await.map_err(|error| error.to_string())?;
-        let id = format!("stackit://{}/{}", cloud.project(), seen.server.id);
+            world::machine(&self.client, namespace, &shown.machine).await.map_err(|error| error.to_string())?;
+        let id = format!("stackit://{}/{}", cloud.project(), shown.server.id);
         let same = machine.is_some_and(|(facts, _)| *facts.provider_id == *id && !facts.marked && facts.migrated);
         if !same {
             return Err("its Machine is another now".to_owned());
         }
-        let now = cloud.get_server(region, seen.server.id).await.map_err(|error| error.to_string())?;
-        if now == seen.server { Ok(()) } else { Err("its server is another than a moment ago".to_owned()) }
+        let now = cloud.get_server(region, shown.server.id).await.map_err(|error| error.to_string())?;
+        if now == shown.server { Ok(()) } else { Err("its server is another than a moment ago".to_owned()) }
     }
 }
