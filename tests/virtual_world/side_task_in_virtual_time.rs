@@ -15,10 +15,12 @@ mod mischief;
 mod network;
 mod openstack_mcm;
 mod replica;
+mod rolls;
 mod run;
 mod shoots;
 mod stackit_mcm;
 mod time;
+mod travels;
 mod truth;
 mod world;
 
@@ -100,6 +102,11 @@ fn without_one_of_its_precautions_some_world_goes_wrong() {
     assert!(unnoticed.is_empty(), "{}", unnoticed.join("\n"));
 }
 
+#[test]
+fn that_the_nodes_cannot_be_listed_is_told_by_a_metric() {
+    assert_eq!(run::said_of_unread_nodes(1), [true, false]);
+}
+
 /// A restored Machine with its old ID, whose server carries labels from before, is lost when it is not rewritten before its creation times out. A
 /// leader that stays does that within minutes.
 #[test]
@@ -114,7 +121,8 @@ fn a_shoot_that_comes_back_with_old_ids_is_rewritten_in_time() {
 #[test]
 fn a_shoot_that_comes_back_with_old_ids_and_finds_no_leader_for_45_minutes_loses_servers() {
     let start = Start { comes_back: Some(true), ..Start::default() };
-    let lost = (0..4).filter(|seed| run::world(*seed, start).1.is_err_and(|why| why.contains("lost its server"))).count();
+    let lost =
+        (0..4).filter(|seed| run::world(*seed, start).1.is_err_and(|why| why.contains("lost its server"))).count();
     assert!(lost > 0, "what the documentation says of it is not so");
 }
 

@@ -57,7 +57,8 @@ impl World {
         let stale = self.stale_until.get(namespace).copied().unwrap_or_default();
         let since = free.max(leads).max(stale).max(self.calm_since).max(self.kind_missing.0);
         let facts = &self.shoots[namespace].facts;
-        let is_late = |name: &str| now.saturating_sub(self.born.get(name).copied().unwrap_or_default().max(since)) > AT_MOST;
+        let is_late =
+            |name: &str| now.saturating_sub(self.born.get(name).copied().unwrap_or_default().max(since)) > AT_MOST;
         let late = facts.machines.iter().find(|(name, machine)| machine.is_legacy() && is_late(name));
         let late = late.filter(|(_, machine)| facts.classes.contains_key(&machine.class));
         if let Some((name, _)) = late {
