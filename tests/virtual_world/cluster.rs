@@ -144,6 +144,9 @@ impl Cluster for VirtualCluster {
 
     async fn nodes(&self) -> Result<Vec<NodeSighting>, ClusterError> {
         self.call("nodes", |world| {
+            if world.nodes_unread.contains(&world.now()) {
+                return Err(ClusterError::Refused("nodes are not for you".to_owned()));
+            }
             Ok(vec![NodeSighting {
                 name: "node".to_owned(),
                 uid: "1".to_owned(),

@@ -15,10 +15,12 @@ mod mischief;
 mod network;
 mod openstack_mcm;
 mod replica;
+mod rolls;
 mod run;
 mod shoots;
 mod stackit_mcm;
 mod time;
+mod travels;
 mod truth;
 mod world;
 
@@ -98,6 +100,11 @@ fn without_one_of_its_precautions_some_world_goes_wrong() {
         println!("{fault:?}: seed {seed}: {}", why.lines().next().unwrap_or_default());
     }
     assert!(unnoticed.is_empty(), "{}", unnoticed.join("\n"));
+}
+
+#[test]
+fn that_the_nodes_cannot_be_listed_is_told_by_a_metric() {
+    assert_eq!(run::said_of_unread_nodes(1), [true, false]);
 }
 
 /// A restored Machine with its old ID, whose server carries labels from before, is lost when it is not rewritten before its creation times out. A

@@ -8,6 +8,7 @@ use std::time::Duration;
 use mcm_migration_core::decide::NamespaceFacts;
 use mcm_migration_core::domain::{ProviderId, Server, ServerId, StackitProviderId};
 use mcm_migration_core::plan::{ClassDetails, LeaseSighting, Moment};
+use mcm_migration_webhook::sidetask::SideTaskMetrics;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -59,6 +60,9 @@ pub struct World {
     /// What a LIST shows that is old.
     pub old_servers: BTreeMap<ServerId, Server>,
     pub nodes_ready: bool,
+    /// Between which moments the Nodes cannot be listed.
+    pub nodes_unread: std::ops::Range<Moment>,
+    pub metrics: SideTaskMetrics,
     /// Since when the Nodes have been Ready and the API server quick.
     pub calm_since: Moment,
     /// Until when no leader stays for long.
@@ -107,6 +111,8 @@ impl World {
             servers: BTreeMap::new(),
             old_servers: BTreeMap::new(),
             nodes_ready: true,
+            nodes_unread: Moment::ZERO..Moment::ZERO,
+            metrics: SideTaskMetrics::default(),
             calm_since: Moment::ZERO,
             restless_until: Moment::ZERO,
             slowest_restore: Duration::ZERO,
