@@ -18,6 +18,9 @@ async fn back_and_forward_again_no_server_is_lost() {
     let _product = back.seed.one_replica(&[]).await;
     stackit.await_runs(2, LONG).await.unwrap();
 
+    let labelled = || async { Ok((back.labelled_parts(&shoot) == 3).then_some(())) };
+    rig::until("the network interfaces are labelled", LONG, labelled).await.unwrap();
+
     let early = back.run(&shoot, &[]).await;
     assert_eq!(early.code, 2, "{early:?}");
     assert_eq!(early.reasons(), ["stackit-mcm-deployed", "stackit-mcm-alive"], "{early:?}");
@@ -30,7 +33,7 @@ async fn back_and_forward_again_no_server_is_lost() {
     assert!(back.turn_class(&shoot, Provider::OpenStack).await.is_err(), "the guard lets the class turn too early");
     let run = openstack.watch_over(back.run(&shoot, &[])).await;
     assert_eq!(run.code, 0, "{run:#?}");
-    let steps = ["guard", "unlabel", "write-back", "unmark", "disarm", "guard-off", "lift-pause"];
+    let steps = ["guard", "unlabel", "unlabel-part", "write-back", "unmark", "disarm", "guard-off", "lift-pause"];
     assert_eq!(run.done(), steps, "{run:#?}");
     back.assert_back(&shoot).await;
     assert!(assert_only_ours_came_off(&back.seed.cloud().journal()) > 0);
@@ -45,7 +48,10 @@ async fn back_and_forward_again_no_server_is_lost() {
     assert!(account["ended"].is_string(), "{account}");
     let kept: Vec<&str> =
         account["steps"].as_array().unwrap().iter().map(|step| step["step"].as_str().unwrap()).collect();
-    assert_eq!(kept, ["pause", "guard", "unlabel", "write-back", "unmark", "disarm", "guard-off", "lift-pause"]);
+    assert_eq!(
+        kept,
+        ["pause", "guard", "unlabel", "unlabel-part", "write-back", "unmark", "disarm", "guard-off", "lift-pause"]
+    );
 
     // Only now Gardener may turn the class, and the OpenStack provider finds every server named.
     let let_in = || async { back.turn_class(&shoot, Provider::OpenStack).await.map(Some) };

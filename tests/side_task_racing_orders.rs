@@ -19,7 +19,7 @@ use futures::StreamExt as _;
 use racing_orders::crew::Crew;
 use racing_orders::order::Order;
 use racing_orders::play::{Tally, play};
-use racing_orders::{neighbour, order::Step};
+use racing_orders::{finish, neighbour, order::Step};
 use side_task_support::{LONG, Seed, assert_harmless};
 use simulator::Operation;
 
@@ -50,13 +50,20 @@ async fn in_every_order_no_server_dies_every_shoot_completes_and_no_other_write_
     let (start, orders) = (Instant::now(), orders());
     let playing = orders.iter().map(async |order| (order, play(&seed, &crew, &neighbours, order).await));
     let mut playing = futures::stream::iter(playing).buffer_unordered(AT_ONCE);
+    let mut tending = std::pin::pin!(crew.tend(&seed));
     let (mut sum, mut failed, mut done) = (Tally::default(), Vec::new(), 0_usize);
-    while let Some((order, played)) = playing.next().await {
+    loop {
+        let next = tokio::select! {
+            next = playing.next() => next,
+            never = &mut tending => match never {},
+        };
+        let Some((order, played)) = next else { break };
         done += 1;
         match played {
             Ok(tally) => sum.add(tally),
             Err(why) => {
-                println!("order {} failed: {why:#}\n{order:?}", order.number);
+                let history = finish::history(&seed, order.number);
+                println!("order {} failed: {why:#}\n{order:?}\n{history}", order.number);
                 failed.push(order.number);
             }
         }

@@ -7,11 +7,12 @@ mod support;
 mod two_seeds_support;
 
 use mcm_stand_in::{Mcm, Options};
-use rig::shoot::{Provider, class, mcm_deployment};
-use rig::{Shoot, objects};
-use serde_json::{Value, json};
-use side_task_support::{LONG, Seed};
+use rig::Shoot;
+use rig::shoot::Provider;
+use serde_json::Value;
+use side_task_support::LONG;
 use simulator::{Fault, FaultPlan, Operation};
+use two_seeds_support::destination::switch;
 use two_seeds_support::snapshot::Snapshot;
 use two_seeds_support::{Seeds, await_ids, destination, ids, key, source};
 
@@ -122,24 +123,6 @@ async fn machines_that_are_restored_after_the_first_ones_are_rewritten_as_they_a
     mcm.watch_over(seed.await_condition(&shoot, "Complete", LONG * 2)).await;
     seed.assert_complete(&shoot).await;
     seeds.assert_no_server_lost(&shoot).await;
-}
-
-/// Turns the Deployment and the class of a shoot to STACKIT on the destination, as soon as it is let.
-async fn switch(seed: &Seed, shoot: &Shoot) {
-    let here = |mut object: Value| {
-        object["metadata"]["namespace"] = shoot.namespace().into();
-        object
-    };
-    let deployment = here(mcm_deployment(Provider::Stackit));
-    let containers = deployment["spec"]["template"]["spec"]["containers"].clone();
-    let template = json!({"spec": {"template": {"spec": {"containers": containers}}}});
-    objects::merge(&seed.client, &deployment, &template).await.unwrap();
-    let class = here(class(&shoot.class(), Provider::Stackit)).to_string();
-    rig::until("the class may be flipped", LONG, || async {
-        seed.server.kubectl(&["replace", "-f", "-"], Some(&class)).await?.ok().map(Some)
-    })
-    .await
-    .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

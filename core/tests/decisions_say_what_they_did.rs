@@ -24,6 +24,16 @@ fn decide(object: &Value, facts: &NamespaceFacts) -> Decision {
 #[test]
 fn a_rewrite_names_both_ids() {
     let decision = decide(&machine(&legacy_id()), &open_facts());
+    let operations = decision.patch.operations().iter().map(|operation| &*operation.path);
+    assert_eq!(operations.collect::<Vec<_>>(), decision.patch.paths().collect::<Vec<_>>());
+    let expected = [
+        "/spec/providerID",
+        "/metadata/annotations",
+        "/metadata/annotations/stackit.cloud~1migrated-machine",
+        "/metadata/annotations/stackit.cloud~1machine-should-be-migrated",
+        "/metadata/annotations/mcm-migration.stackit.cloud~1previous-provider-id",
+    ];
+    assert_eq!(decision.patch.paths().collect::<Vec<_>>(), expected);
     assert_eq!(decision.old_id, Some(legacy_id()));
     assert_eq!(decision.new_id.unwrap().to_string(), format!("stackit://{PROJECT}/{SERVER}"));
 }

@@ -6,7 +6,7 @@ mod worlds;
 
 use mcm_migration_core::domain::McmContainers;
 use mcm_migration_core::plan::{Seen, quarantine_is_over};
-use side_task::example::{OPENSTACK, Quarantine, STACKIT, lease, nodes, pod};
+use side_task::example::{OPENSTACK, Quarantine, STACKIT, lease, nodes, pod, rewritten};
 use side_task::{secs, settings};
 
 fn one() -> Quarantine {
@@ -255,4 +255,27 @@ fn an_id_that_changed_in_between_starts_again() {
     quarantine.look(960);
     quarantine.renew("mcm-0", 1100);
     assert_eq!(quarantine.at(1859), err("quarantined"));
+}
+
+#[test]
+fn a_restart_seen_together_with_the_new_id_proves_nothing() {
+    let unproven = |restarted_at: u64| {
+        let mut quarantine =
+            Quarantine::of(&[("mcm-0", pod("a", "n-0", STACKIT)), ("mcm-1", pod("b", "n-1", OPENSTACK))]);
+        // Seen from the beginning, before the Machine had its ID.
+        quarantine.seen = Seen::default();
+        quarantine.facts.machines.clear();
+        quarantine.look(50);
+        for at in [100, 101] {
+            quarantine.facts.machines.insert("m-0".into(), rewritten(0));
+            quarantine.pod("mcm-1").restarts = u32::from(at >= restarted_at);
+            quarantine.look(at);
+        }
+        quarantine.renew("mcm-0", 100);
+        quarantine.renew("mcm-0", 500);
+        quarantine.renew("mcm-0", 1_500);
+        quarantine.at(1_500)
+    };
+    assert_eq!(unproven(101), Ok(()));
+    assert_eq!(unproven(100), Err("mcm-unproven (mcm-1)".to_owned()));
 }

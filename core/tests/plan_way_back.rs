@@ -248,6 +248,10 @@ proptest! {
                 Kind::Empty => prop_assert!(!machine.settled),
             }
         }
+        for part in &world.parts {
+            let live = world.facts.machines.contains_key(&part.name);
+            prop_assert!(!live || part.labels.keys().eq(["team"].map(Box::<str>::from).iter()), "{part:?}");
+        }
         prop_assert_eq!(world.facts.guard(), None);
         prop_assert!(!world.paused_by_us && !world.facts.migration.unwrap().armed);
     }

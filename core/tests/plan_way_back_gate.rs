@@ -4,8 +4,9 @@
 mod way_back;
 mod worlds;
 
-use mcm_migration_core::domain::{GuardLabel, LegacyProviderId, ProjectId, Provider, Reason, Region};
-use mcm_migration_core::plan::way_back::{LabelsOf, Step, may_write_back, may_write_old};
+use mcm_migration_core::decide::Because;
+use mcm_migration_core::domain::{GuardLabel, LegacyProviderId, PartKind, ProjectId, Provider, Reason, Region};
+use mcm_migration_core::plan::way_back::{LabelsOf, Next, Step, may_write_back, may_write_old};
 use way_back::{
     CLASS, Kind, REWRITTEN, STACKIT, World, eu01, name, new_id, old_id, pod, rolling_back, secs, server, server_id,
 };
@@ -32,6 +33,38 @@ fn the_region_is_read_backwards_only_where_it_is_certain() {
     let mut gone = unsure();
     gone.classes.clear();
     assert_eq!(previous(&gone, 0), Err(Reason::PreviousIdUnknown));
+}
+
+#[test]
+fn network_interfaces_and_volumes_lose_our_labels_and_what_cannot_be_written_holds_nothing() {
+    let mut world = rolling_back();
+    world.carry_out(&Step::List { region: eu01() });
+    for n in 0..2 {
+        world.servers.insert(server_id(n), server(n, false));
+    }
+    // A label with another value, and one on a part of another server, are somebody else's.
+    world.parts[0].labels.insert("mcm-migration-shoot".into(), "other".into());
+    world.parts[3].server = Some(server_id(9));
+    let all = [Step::List { region: eu01() }];
+    all.iter().for_each(|step| world.carry_out(step));
+    let Next::Do(lists) = world.next() else { panic!("{:?}", world.next()) };
+    assert!(lists.len() == 2 && lists.iter().all(|step| step.name() == "list-parts" && step.subject() == "eu01"));
+    lists.iter().for_each(|step| world.carry_out(step));
+    let Next::Do(steps) = world.next() else { panic!("{:?}", world.next()) };
+    let keys = |step: &Step| match step {
+        Step::UnlabelPart { machine, keys, .. } => (machine.to_string(), keys.len()),
+        other => panic!("{other:?}"),
+    };
+    let found: Vec<_> = steps.iter().map(keys).collect();
+    assert_eq!(found, [("m-0".to_owned(), 2), ("m-1".to_owned(), 3), ("m-0".to_owned(), 3)]);
+    for kind in PartKind::ALL {
+        world.cloud.part_troubles.insert((eu01(), kind), Because::of(Reason::CloudForbidden));
+    }
+    assert!(matches!(world.next(), Next::Do(steps) if steps[0].name() == "write-back"));
+    world.cloud.part_troubles.clear();
+    world.look(secs(61));
+    world.carry_out(&Step::List { region: eu01() });
+    assert_eq!(world.next(), Next::Do(lists), "an old list is made again");
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod worlds;
 use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, ClusterFacts, MachineFacts};
-use mcm_migration_core::domain::{GuardLabel, McmContainers, Reason};
+use mcm_migration_core::domain::{GuardLabel, McmContainers, PartKind, Reason};
 use mcm_migration_core::plan::NodeSeen;
 use mcm_migration_core::plan::way_back::{Ends, Line, Next, State, Step, outline};
 use way_back::{
@@ -48,10 +48,13 @@ fn the_steps_come_in_their_order() {
         "guard",
         "list",
         "unlabel",
+        "list-parts",
+        "unlabel-part",
         "write-back",
         "clean",
         "unmark",
         "list",
+        "list-parts",
         "disarm",
         "guard-off",
         "lift-pause",
@@ -259,6 +262,9 @@ fn the_guard_comes_off_only_after_quarantine_and_evidence_and_a_last_look_at_the
     let Next::Do(steps) = world.next() else { panic!("{:?}", world.next()) };
     assert!(matches!(&steps[..], [Step::Unlabel { .. }]), "{steps:?}");
     world.carry_out(&steps[0]);
+    for kind in PartKind::ALL {
+        world.carry_out(&Step::ListParts { region: eu01(), kind });
+    }
     assert_eq!(world.next(), Next::Do(vec![Step::Disarm]));
     world.carry_out(&Step::Disarm);
     assert_eq!(world.next(), Next::Do(vec![Step::TakeGuardOff]));

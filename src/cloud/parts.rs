@@ -1,6 +1,6 @@
 //! Calls for network interfaces and volumes as *parts*: what the OpenStack provider made apart for a server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcm_migration_core::domain::{Part, PartId, PartKind, Region, ServerId};
 use reqwest::Url;
@@ -67,7 +67,12 @@ impl ProjectClient {
     ///
     /// # Errors
     /// [`CloudError::BadRequest`], before anything is sent, when no key is named; else as the other classes say.
-    pub async fn remove_part_labels(&self, region: &Region, part: PartId, keys: &[String]) -> Result<Part, CloudError> {
+    pub async fn remove_part_labels(
+        &self,
+        region: &Region,
+        part: PartId,
+        keys: &BTreeSet<String>,
+    ) -> Result<Part, CloudError> {
         let operation = Self::labelling(part);
         let body = self.removal(operation, None, keys)?;
         self.one(operation, region, part, Method::Patch(body)).await
@@ -91,7 +96,7 @@ impl ProjectClient {
         &self,
         operation: Operation,
         server: Option<ServerId>,
-        keys: &[String],
+        keys: &BTreeSet<String>,
     ) -> Result<Value, CloudError> {
         if keys.is_empty() {
             return Err(self.refuse(operation, server, "no label is to be taken off"));

@@ -120,14 +120,8 @@ impl ProjectClient {
         keys: &BTreeSet<String>,
     ) -> Result<Server, CloudError> {
         let operation = Operation::PatchServerLabels;
-        if keys.is_empty() {
-            return Err(self.refuse(operation, Some(server), "no label is to be taken off"));
-        }
-        for key in keys {
-            self.check_label(operation, Some(server), key, "")?;
-        }
-        let nulls: BTreeMap<&str, Option<&str>> = keys.iter().map(|key| (key.as_str(), None)).collect();
-        let found: Server = self.server(operation, region, server, Method::Patch(json!({ "labels": nulls }))).await?;
+        let body = self.removal(operation, Some(server), keys)?;
+        let found: Server = self.server(operation, region, server, Method::Patch(body)).await?;
         self.same(operation, server, found.id)?;
         Ok(found)
     }

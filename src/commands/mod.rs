@@ -15,6 +15,7 @@ mod rollback;
 mod serve;
 mod sha256;
 mod shoot_cloud;
+mod sweep;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -50,6 +51,8 @@ enum Command {
     Export(export::ExportFlags),
     /// Write back from an export what the gate of the way back lets through.
     Restore(restore::RestoreFlags),
+    /// List what migrated Machines left behind in the cloud, and remove it.
+    Sweep(sweep::SweepFlags),
     /// Make a development CA and a serving certificate.
     Certs(certs::CertsFlags),
 }
@@ -75,6 +78,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Rollback(flags) => rollback::run(&flags),
         Command::Export(flags) => export::run(&flags),
         Command::Restore(flags) => restore::run(&flags),
+        Command::Sweep(flags) => sweep::run(&flags),
         Command::Certs(flags) => certs::run(&flags),
     }
 }

@@ -1,9 +1,10 @@
 //! The leader's work: follows the Nodes and every shoot, for one term.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcm_migration_core::domain::Reason;
 use mcm_migration_core::plan::NodeBook;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::task::AbortOnDropHandle;
@@ -56,7 +57,7 @@ impl<C: Cluster, P: Clouds, K: Clock, O: Owners> SideTask<C, P, K, O> {
             steps: Semaphore::new(STEPS_AT_ONCE),
             labelling: Arc::new(Semaphore::new(self.config.labelling_at_once.max(1))),
         });
-        let follow_nodes = follow_nodes(Arc::clone(&self.cluster), self.clock.clone(), sender);
+        let follow_nodes = follow_nodes(Arc::clone(&self.cluster), self.clock.clone(), sender, &self.metrics);
         let follow_shoots = follow_shoots(context);
         let until_lost = async {
             while fence.holds() {
@@ -64,6 +65,8 @@ impl<C: Cluster, P: Clouds, K: Clock, O: Owners> SideTask<C, P, K, O> {
             }
         };
         tokio::select! {
+            // Nothing here is left to chance: the same events give the same steps.
+            biased;
             () = until_lost => {}
             () = follow_nodes => {}
             () = follow_shoots => {}
@@ -79,7 +82,12 @@ impl Drop for Led<'_> {
     }
 }
 
-async fn follow_nodes<C: Cluster>(cluster: Arc<C>, clock: impl Clock, nodes: watch::Sender<Nodes>) {
+async fn follow_nodes<C: Cluster>(
+    cluster: Arc<C>,
+    clock: impl Clock,
+    nodes: watch::Sender<Nodes>,
+    metrics: &SideTaskMetrics,
+) {
     let mut book = NodeBook::default();
     loop {
         let asked = clock.now();
@@ -88,7 +96,11 @@ async fn follow_nodes<C: Cluster>(cluster: Arc<C>, clock: impl Clock, nodes: wat
                 book.take_up(list, asked, clock.now());
                 nodes.send_replace(Nodes { seen: book.nodes(), until: book.known_until() });
             }
-            Err(error) => tracing::warn!(%error, "the Nodes of the seed are not known; nothing is armed or labelled"),
+            Err(error) => {
+                metrics.step("nodes", "failed");
+                let reason = Reason::ReadFailed.name();
+                tracing::warn!(reason, %error, "the Nodes of the seed are not known; no shoot is passed over");
+            }
         }
         clock.sleep(NODES_EVERY).await;
     }
@@ -96,7 +108,7 @@ async fn follow_nodes<C: Cluster>(cluster: Arc<C>, clock: impl Clock, nodes: wat
 
 /// One task a shoot: none waits for another.
 async fn follow_shoots<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners>(context: Arc<Context<C, P, K, F, O>>) {
-    let mut shoots: HashMap<Box<str>, AbortOnDropHandle<()>> = HashMap::new();
+    let mut shoots: BTreeMap<Box<str>, AbortOnDropHandle<()>> = BTreeMap::new();
     loop {
         let there = context.cluster.shoots();
         shoots.retain(|namespace, task| {

@@ -26,7 +26,7 @@ pub use machine_migration::{
 pub use resource::Resource;
 pub use rollback_account::{RollbackAccount, RollbackStep};
 pub(crate) use snapshot::{
-    WayBackSnapshot, detailed_snapshot, machine, machine_of, machine_to_write_back, owner, owner_and_mcm,
-    way_back_snapshot,
+    WayBackSnapshot, detailed_snapshot, every_machine, machine, machine_of, machine_to_write_back, owner,
+    owner_and_mcm, way_back_snapshot,
 };
 pub use snapshot::{openstack_mcm_pod, shoot_namespaces, snapshot};

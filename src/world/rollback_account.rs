@@ -30,7 +30,7 @@ pub struct RollbackAccount {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RollbackStep {
-    /// `pause`, `guard`, `unlabel`, `write-back`, `clean`, `unmark`, `disarm`, `guard-off` or `lift-pause`.
+    /// `pause`, `guard`, `unlabel`, `unlabel-part`, `write-back`, `clean`, `unmark`, `disarm`, `guard-off` or `lift-pause`.
     pub step: String,
     /// When it was begun.
     pub began: Time,

@@ -159,6 +159,25 @@ pub(crate) fn machine_of(text: &str) -> Result<(MachineFacts, String), WorldErro
     Err(WorldError::Unreadable { resource, what: seen.name.into(), message })
 }
 
+/// A Machine of the seed.
+pub(crate) struct MachineOfSeed {
+    pub(crate) name: Box<str>,
+    pub(crate) facts: MachineFacts,
+}
+
+/// Every Machine of the seed, in whatever namespace, terminating ones included.
+///
+/// # Errors
+/// When they could not be listed.
+pub(crate) async fn every_machine(client: &Client) -> Result<Vec<MachineOfSeed>, WorldError> {
+    let listed = list(client, Resource::Machines, Which::All).await?;
+    let machine = |seen: Seen| match seen.fact {
+        Some(Fact::Machine(facts)) => Some(MachineOfSeed { name: seen.name, facts }),
+        _ => None,
+    };
+    Ok(listed.objects.into_iter().filter_map(machine).collect())
+}
+
 /// A pod of the machine-controller-manager in `namespace` that has not ended and has a container of the OpenStack provider.
 ///
 /// # Errors

@@ -1,5 +1,8 @@
 //! Two replicas of the product that answer and campaign; one of them may be killed, and is replaced.
 
+use std::convert::Infallible;
+use std::time::Duration;
+
 use rig::forwarder::{Forwarder, ReplicaId};
 use rig::{ApiServer, Product};
 use tokio::sync::Mutex;
@@ -19,11 +22,11 @@ const FLAGS: [&str; 18] = [
     "--drift-every",
     "10m",
     "--lease-duration",
-    "1s",
+    "3s",
     "--lease-renew-deadline",
-    "800ms",
+    "2500ms",
     "--lease-retry-period",
-    "150ms",
+    "300ms",
     "--log",
     "info,audit=warn",
 ];
@@ -44,7 +47,7 @@ impl Crew {
     pub async fn start(seed: &Seed) -> Self {
         let crew = Self { forwarder: Forwarder::start().unwrap(), replicas: Mutex::default() };
         for _ in 0..2 {
-            let replica = crew.replica(seed).await;
+            let replica = crew.replica(seed).await.unwrap();
             crew.replicas.lock().await.push(replica);
         }
         crew.forwarder.await_ready(2, LONG).await.unwrap();
@@ -52,30 +55,49 @@ impl Crew {
         crew
     }
 
-    async fn replica(&self, seed: &Seed) -> Replica {
+    async fn replica(&self, seed: &Seed) -> anyhow::Result<Replica> {
         let product = seed.replica(&FLAGS);
-        product.ready(LONG).await.unwrap();
-        let admission = product.address("admission", LONG).await.unwrap();
-        let place = self.forwarder.add(admission, product.address("admin", LONG).await.unwrap()).unwrap();
-        Replica { product, place }
+        product.ready(LONG).await?;
+        let admission = product.address("admission", LONG).await?;
+        let place = self.forwarder.add(admission, product.address("admin", LONG).await?)?;
+        Ok(Replica { product, place })
     }
 
     /// Kills the one that leads, or the other one, and waits until the Service has two again. One dies at a time.
-    pub async fn kill(&self, seed: &Seed, leader: bool) {
+    pub async fn kill(&self, seed: &Seed, leader: bool) -> anyhow::Result<()> {
         let mut replicas = self.replicas.lock().await;
         let at = replicas.iter().position(|replica| leads(&replica.product) == leader).unwrap_or_default();
         let Replica { product, place } = replicas.remove(at);
         product.kill();
         self.forwarder.remove(place);
-        let replica = self.replica(seed).await;
-        replicas.push(replica);
-        self.forwarder.await_ready(2, LONG).await.unwrap();
+        replicas.push(self.replica(seed).await?);
+        // If one of them has ended meanwhile, it is replaced as soon as this is over.
+        let two = self.forwarder.await_ready(2, Duration::from_secs(10)).await;
+        two.unwrap_or_else(|error| println!("{error:#}"));
+        Ok(())
+    }
+
+    /// Starts those again that have ended themselves, as the kubelet does; for ever. A leader that is late ends itself, and on a busy machine
+    /// with a short Lease that happens.
+    pub async fn tend(&self, seed: &Seed) -> Infallible {
+        loop {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let mut replicas = self.replicas.lock().await;
+            while let Some(at) = replicas.iter().position(|one| !matches!(one.product.exit_code(), Ok(None))) {
+                self.forwarder.remove(replicas.remove(at).place);
+                // It is tried again with the next look, as two are wanted.
+                replicas.extend(self.replica(seed).await);
+            }
+            if replicas.len() < 2 {
+                replicas.extend(self.replica(seed).await);
+            }
+        }
     }
 
     /// Restarts the API server while nobody is replaced.
-    pub async fn restart(&self, server: &ApiServer) {
+    pub async fn restart(&self, server: &ApiServer) -> anyhow::Result<()> {
         let _replicas = self.replicas.lock().await;
-        server.restart().await.unwrap();
+        server.restart().await
     }
 }
 

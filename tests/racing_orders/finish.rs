@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use mcm_stand_in::{Event, Mcm};
 use rig::objects;
 use rig::shoot::Provider;
 use serde_json::{Value, json};
@@ -11,8 +12,10 @@ use serde_json::{Value, json};
 use super::order::Obstacle;
 use super::play::Play;
 use super::write::write;
-use crate::side_task_support::LONG;
+use crate::side_task_support::{LONG as SHORT, Seed};
 
+/// Nothing takes longer, with many shoots at once on a slow machine.
+const LONG: Duration = SHORT.saturating_mul(4);
 /// How long Gardener waits between two tries.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -72,12 +75,13 @@ pub async fn await_reason(play: &mut Play<'_>, obstacle: Obstacle) -> anyhow::Re
         let migration = play.stage.migration();
         let client = &play.stage.seed.client;
         let read = write(async || objects::get(client, &migration).await).await?.done("a read")?;
-        let status = read.map(|one| one.data["status"].to_string()).unwrap_or_default();
-        let told = obstacle.reasons().iter().any(|reason| status.contains(reason));
-        if told || (!turned && play.refusal.contains("neither a provider ID")) {
+        let status = read.map(|one| one.data["status"].clone()).unwrap_or_default();
+        let (told, waiting) = (status["conditions"].to_string(), &status["machines"]["waiting"]);
+        let told = obstacle.reasons().iter().any(|reason| told.contains(reason) || !waiting[reason].is_null());
+        if told || (!turned && play.refusal.contains("machines-unsettled")) {
             return Ok(());
         }
-        let so_far = || format!("{obstacle:?} is not told: {status}; {}", play.refusal);
+        let so_far = || format!("{obstacle:?} is not told; {} {waiting}; {}", status["reason"], play.refusal);
         anyhow::ensure!(start.elapsed() < LONG, so_far());
         tokio::time::sleep(AGAIN).await;
     }
@@ -87,17 +91,23 @@ pub async fn await_reason(play: &mut Play<'_>, obstacle: Obstacle) -> anyhow::Re
 pub async fn complete(play: &Play<'_>) -> anyhow::Result<()> {
     let start = Instant::now();
     loop {
-        let left = match write(async || play.stage.holds("Complete").await).await?.done("a read")? {
-            true => left(play).await?,
-            false => Some("the condition Complete does not hold".to_owned()),
-        };
+        let holds = write(async || play.stage.holds("Complete").await).await?.done("a read")?;
+        let left = if holds { left(play).await? } else { Some("the condition Complete does not hold".to_owned()) };
         let Some(left) = left else { return Ok(()) };
-        if start.elapsed() > LONG * 2 {
+        if start.elapsed() > LONG {
             let migration = objects::get(&play.stage.seed.client, &play.stage.migration()).await?;
-            anyhow::bail!("{left}; {:?}", migration.map(|one| one.data["status"].to_string()));
+            anyhow::bail!(
+                "{left}; {}",
+                migration.map(|one| one.data["status"]["reason"].to_string()).unwrap_or_default()
+            );
         }
         tokio::time::sleep(AGAIN).await;
     }
+}
+
+/// A server that was left behind, or a second one.
+fn is_bad(event: &Event) -> bool {
+    matches!(event, Event::Leaked { .. } | Event::Created { second: true, .. })
 }
 
 /// What is not as it has to be in the end.
@@ -128,6 +138,9 @@ async fn left(play: &Play<'_>) -> anyhow::Result<Option<String>> {
             return Ok(Some(format!("{name} has the marker")));
         }
     }
+    if let Some(event) = play.mcms.iter().flat_map(Mcm::events).find(is_bad) {
+        anyhow::bail!("{event:?}");
+    }
     Ok(servers.pop_first().map(|server| format!("the server {server} is nobody's")))
 }
 
@@ -157,4 +170,34 @@ pub async fn clean_up(play: &Play<'_>) -> anyhow::Result<()> {
         write(async || objects::delete(client, &machine).await).await?.done("the end of a Machine")?;
     }
     Ok(())
+}
+
+/// What the API server's audit log says of a shoot's Machines and classes, one line a write, for the message of a failure.
+pub fn history(seed: &Seed, number: u64) -> String {
+    let namespace = format!("shoot--garden--r{number}");
+    let events = seed.server.audit_events().unwrap_or_default();
+    let ours = events.iter().filter(|event| {
+        let about = &event["objectRef"];
+        about["namespace"] == *namespace
+            && matches!(about["resource"].as_str(), Some("machines" | "machineclasses" | "pods"))
+    });
+    let line = |event: &Value| {
+        let (about, object) = (&event["objectRef"], &event["responseObject"]);
+        let user = event["user"]["username"].as_str().unwrap_or_default().rsplit(':').next().unwrap_or_default();
+        let annotations = &object["metadata"]["annotations"];
+        format!(
+            "{} {} {} {}/{} {} {} {} {} {}",
+            event["stageTimestamp"],
+            event["verb"],
+            user,
+            about["resource"],
+            about["name"],
+            event["responseStatus"]["code"],
+            object["spec"]["providerID"],
+            object["provider"],
+            object["metadata"]["deletionTimestamp"],
+            annotations,
+        )
+    };
+    ours.map(line).collect::<Vec<_>>().join("\n")
 }

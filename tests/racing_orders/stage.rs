@@ -26,7 +26,7 @@ pub struct Stage<'a> {
 fn options(pod: &str) -> Options {
     use std::time::Duration;
     let options = Options::default().pod(pod).creates(Duration::from_millis(300));
-    let options = options.lease(Duration::from_secs(3), Duration::from_secs(2), Duration::from_secs(1));
+    let options = options.lease(Duration::from_secs(4), Duration::from_secs(3), Duration::from_secs(1));
     Options { retry: Duration::from_secs(1), ..options }.orphan_period(Duration::from_millis(500))
 }
 

@@ -171,10 +171,19 @@ impl Back {
                 assert_eq!(server.labels.text(key), None, "{name} still has the label {key}");
             }
         }
+        assert_eq!(self.labelled_parts(shoot), 0);
         assert_eq!(self.guard(shoot).await, None);
         let worker = self.seed.worker(shoot).await;
         assert!(worker["metadata"]["annotations"][WORKER_MARK].is_null(), "{worker}");
         assert_eq!(condition(&self.migration(shoot).await, "Armed"), "False RolledBack");
+    }
+
+    /// How many network interfaces and volumes of the shoot's project carry this program's labels.
+    pub fn labelled_parts(&self, shoot: &Shoot) -> usize {
+        let (cloud, project) = (self.seed.cloud(), shoot.project_id());
+        let nics = cloud.nics(&project).into_iter().map(|(nic, _)| nic.labels);
+        let labels = nics.chain(cloud.volumes(&project).into_iter().map(|(volume, _)| volume.labels));
+        labels.filter(|labels| labels.text("mcm-migration-machine").is_some()).count()
     }
 
     /// The version of every object that the command might write.

@@ -74,6 +74,7 @@ pub fn cannot(fault: Fault, step: Step) -> Option<&'static str> {
         Fault::ForeignLabelWriter if matches!(step, Step::ListAttachments | Step::PatchAttachment) => {
             Some("an attachment has no labels")
         }
+        Fault::Attached => Some("it acts on what is read or deleted by its own ID"),
         Fault::ServerDeleted if step == Step::Token => Some("it names no server"),
         Fault::ServerDeleted if step == Step::PatchNic => Some("it names a network interface and no server"),
         _ => None,

@@ -1,14 +1,14 @@
 //! What Gardener does on the seed that a shoot comes to.
 
 use mcm_stand_in::{Mcm, Options};
-use rig::shoot::{Provider, mcm_deployment};
+use rig::shoot::{Provider, class, mcm_deployment};
 use rig::{Shoot, objects};
 use serde_json::{Value, json};
 
 use super::DESTINATION;
 use super::snapshot::Snapshot;
 use super::source::{cluster, worker};
-use crate::side_task_support::Seed;
+use crate::side_task_support::{LONG, Seed};
 
 /// Brings everything but the Machines: the MCM with 0 replicas, the Worker with the operation restore.
 pub async fn prepare(seed: &Seed, shoot: &Shoot, key: &str, provider: Provider) {
@@ -64,4 +64,22 @@ pub async fn finish(seed: &Seed, shoot: &Shoot) {
     objects::merge(&seed.client, &worker(shoot), &done).await.unwrap();
     let status = json!({"seedName": DESTINATION, "lastOperation": restored});
     objects::merge(&seed.client, &cluster(shoot), &json!({"spec": {"shoot": {"status": status}}})).await.unwrap();
+}
+
+/// Turns the Deployment and the class of a shoot to STACKIT on the destination, as soon as it is let.
+pub async fn switch(seed: &Seed, shoot: &Shoot) {
+    let here = |mut object: Value| {
+        object["metadata"]["namespace"] = shoot.namespace().into();
+        object
+    };
+    let deployment = here(mcm_deployment(Provider::Stackit));
+    let containers = deployment["spec"]["template"]["spec"]["containers"].clone();
+    let template = json!({"spec": {"template": {"spec": {"containers": containers}}}});
+    objects::merge(&seed.client, &deployment, &template).await.unwrap();
+    let class = here(class(&shoot.class(), Provider::Stackit)).to_string();
+    rig::until("the class may be flipped", LONG, || async {
+        seed.server.kubectl(&["replace", "-f", "-"], Some(&class)).await?.ok().map(Some)
+    })
+    .await
+    .unwrap();
 }

@@ -11,9 +11,11 @@ use mcm_migration_core::domain::{
 use mcm_migration_core::plan::Moment;
 use mcm_migration_webhook::cloud::{Check, CloudError, Failure, Operation, ServiceAccountKey};
 use mcm_migration_webhook::sidetask::{Cloud, Clouds};
+use rand::RngExt;
 
 use crate::fault::Fault;
 use crate::network::{self, To};
+use crate::time::awake;
 use crate::world::{Shared, World, lock};
 
 /// The cloud, as one replica reaches it.
@@ -63,13 +65,20 @@ impl VirtualProject {
         answer.unwrap_or_else(|| Err(CloudError::Unavailable(self.failure(operation, server))))
     }
 
-    /// As the real client does it, the check is asked when the turn of the write has come.
+    /// As the real client does it, the check is asked when the turn of the write has come: the limits let it wait, sometimes for long.
     async fn write<T: Send + 'static>(
         &self,
         operation: Operation,
         server: ServerId,
         write: impl FnMut(&mut World, Moment) -> Option<T> + Send + 'static,
     ) -> Result<T, CloudError> {
+        let queue = {
+            let mut world = lock(&self.world);
+            let busy = world.weather.lost > 0.0 && world.chance(0.2);
+            Duration::from_millis(if busy { world.rng.random_range(1000..150_000) } else { 0 })
+        };
+        tokio::time::sleep(queue).await;
+        awake(&self.world, self.replica).await;
         if let Some(check) = &self.check
             && lock(&self.world).fault != Some(Fault::NoCheckBeforeLabel)
         {

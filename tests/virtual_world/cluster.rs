@@ -144,6 +144,9 @@ impl Cluster for VirtualCluster {
 
     async fn nodes(&self) -> Result<Vec<NodeSighting>, ClusterError> {
         self.call("nodes", |world| {
+            if world.nodes_unread.contains(&world.now()) {
+                return Err(ClusterError::Refused("nodes are not for you".to_owned()));
+            }
             Ok(vec![NodeSighting {
                 name: "node".to_owned(),
                 uid: "1".to_owned(),
@@ -363,6 +366,10 @@ pub fn admit(world: &World, before: &NamespaceFacts, object: &mut MachineFacts) 
 }
 
 fn machine_written(world: &mut World, namespace: &str, name: &str, object: MachineFacts) -> MachineNow {
+    let was_legacy = world.shoots[namespace].facts.machines.get(name).is_some_and(MachineFacts::is_legacy);
+    if let Some(born) = world.born.get(name).filter(|_| was_legacy && !object.is_legacy()) {
+        world.slowest_restore = world.slowest_restore.max(world.now().saturating_sub(*born));
+    }
     world.shoots.get_mut(namespace).unwrap().facts.machines.insert(name.into(), object.clone());
     world.bump(namespace, &format!("machine/{name}"));
     machine(world, namespace, name, object)

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mcm_migration_core::decide::open_for_flip;
 use mcm_migration_core::domain::{Provider, ServerStatus};
+use mcm_migration_core::plan::{Ownership, ownership};
 use rand::RngExt;
 
 use crate::fault::Fault;
@@ -66,6 +67,10 @@ fn switch_one(world: &mut World, namespace: &str) {
 /// Takes away a class that nothing refers to any more.
 fn clean_up(world: &mut World, namespace: &str) {
     let facts = &world.shoots[namespace].facts;
+    if ownership(facts) != Ok(Ownership::Ours) {
+        // While a shoot goes and comes back, its Machines are away and their classes are not.
+        return;
+    }
     let is_used = |class: &str| {
         facts.machine_deployments.values().any(|wanted| &**wanted == class)
             || facts.machines.values().any(|machine| &*machine.class == class)

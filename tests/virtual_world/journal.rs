@@ -38,6 +38,8 @@ pub struct Sum {
     pub hash: u64,
     pub requests: u64,
     pub steps: u64,
+    /// How long it took to rewrite a Machine that was restored with its old ID, at most.
+    pub slowest_restore: Duration,
 }
 
 impl Journal {
@@ -68,6 +70,7 @@ impl Journal {
             hash: self.hash.finish(),
             requests: self.steps.get(&Kind::Request).copied().unwrap_or_default(),
             steps: self.steps.values().sum(),
+            slowest_restore: Duration::ZERO,
         }
     }
 }

@@ -9,14 +9,16 @@ use rand::RngExt;
 use crate::cloud::server;
 use crate::gardener::pause;
 use crate::journal::Kind;
-use crate::shoots::{self, OPENSTACK, STACKIT, openstack_class, pod, stackit_class};
+use crate::rolls::{openstack, roll_out, scale_up, turn_back};
+use crate::shoots::{self, STACKIT, pod};
+use crate::travels::{leave, other_seed};
 use crate::world::{Objects, Shared, World, lock};
 
 /// For how long the world is not left in peace.
 pub const UNTIL: Duration = Duration::from_secs(4 * 3600);
 
 /// Changes the shoot, and says that `object` is another now.
-fn change(world: &Shared, namespace: &str, object: &str, change: impl FnOnce(&mut Objects)) {
+pub fn change(world: &Shared, namespace: &str, object: &str, change: impl FnOnce(&mut Objects)) {
     let mut world = lock(world);
     change(world.shoots.get_mut(namespace).unwrap());
     world.bump(namespace, object);
@@ -32,10 +34,11 @@ pub async fn seed(world: Shared) {
         } else {
             lock(&world).slow = 10;
         }
+        lock(&world).calm_since = UNTIL;
         lock(&world).step(Kind::Change, format_args!("Nodes Ready: {}; else the API server is slow", !nodes));
         pause(&world, if nodes { 5..300 } else { 5..2400 }).await;
         let mut world = lock(&world);
-        (world.nodes_ready, world.slow) = (true, 1);
+        (world.nodes_ready, world.slow, world.calm_since) = (true, 1, world.now());
     }
 }
 
@@ -48,7 +51,10 @@ pub async fn shoot(world: Shared, namespace: Box<str>) {
         let kind = lock(&world).rng.random_range(0..14);
         match kind {
             0 => hold(&world, &namespace).await,
-            1 => leave(&world, &namespace).await,
+            1 => {
+                let old = lock(&world).chance(0.5);
+                leave(&world, &namespace, old).await;
+            }
             2 => other_seed(&world, &namespace).await,
             3 => openstack(&world, &namespace, number).await,
             4 => take_labels_off(&world, &namespace),
@@ -101,178 +107,9 @@ async fn hold(world: &Shared, namespace: &str) {
     }
 }
 
-/// A control plane migration that goes away and comes back: Machines are made again with the IDs of a dump that may be old, without status.
-async fn leave(world: &Shared, namespace: &str) {
-    if !is_switched(&lock(world), namespace) {
-        return;
-    }
-    let dump: std::collections::BTreeMap<Box<str>, MachineFacts> = lock(world).shoots[namespace]
-        .facts
-        .machines
-        .iter()
-        .filter(|(_, m)| !m.terminating)
-        .map(|(n, m)| (n.clone(), m.clone()))
-        .collect();
-    change(world, namespace, "worker/w", |objects| {
-        objects.facts.workers.get_mut("w").unwrap().operation = "migrate".into();
-    });
-    pause(world, 1..60).await;
-    change(world, namespace, "pods", |objects| objects.facts.mcm_pods.clear());
-    pause(world, 1..60).await;
-    let old = lock(world).chance(0.5);
-    let gone: Vec<_> = {
-        let mut world = lock(world);
-        let objects = world.shoots.get_mut(namespace).unwrap();
-        let gone: Vec<Box<str>> = objects.facts.machines.keys().cloned().collect();
-        objects.facts.machines.clear();
-        objects.facts.migration = None;
-        objects.conditions.clear();
-        objects.facts.namespace.as_mut().unwrap().guard = None;
-        for name in &gone {
-            world.bump(namespace, &format!("machine/{name}"));
-        }
-        world.bump(namespace, "migration");
-        world.bump(namespace, "namespace");
-        gone
-    };
-    drop(gone);
-    pause(world, 1..120).await;
-    change(world, namespace, "worker/w", |objects| {
-        let worker = objects.facts.workers.get_mut("w").unwrap();
-        (worker.operation, worker.marked) = ("restore".into(), false);
-    });
-    pause(world, 1..30).await;
-    for (name, mut machine) in dump {
-        {
-            let mut world = lock(world);
-            if old && machine.provider_id.starts_with("stackit://") && machine.migrated {
-                let server = machine.provider_id.rsplit('/').next().unwrap().to_owned();
-                // The worst dump: from before the rewrite.
-                machine.provider_id = format!("openstack:///RegionOne/{server}").into();
-            }
-            let now = world.now();
-            world.born.insert(name.clone(), now);
-            world.shoots.get_mut(namespace).unwrap().facts.machines.insert(name.clone(), machine);
-            world.bump(namespace, &format!("machine/{name}"));
-        }
-        pause(world, 0..3).await;
-    }
-    pause(world, 1..60).await;
-    change(world, namespace, "worker/w", |objects| {
-        let worker = objects.facts.workers.get_mut("w").unwrap();
-        worker.operation = "".into();
-        (worker.last_operation.type_, worker.last_operation.state) = ("Restore".into(), "Processing".into());
-    });
-    let number = lock(world).rng.random_range(1000..9999);
-    change(world, namespace, "pods", |objects| pod(objects, &format!("mcm-restored-{number}"), STACKIT));
-    pause(world, 1..300).await;
-    change(world, namespace, "worker/w", |objects| {
-        objects.facts.workers.get_mut("w").unwrap().last_operation.state = "Succeeded".into();
-    });
-}
-
-/// The Cluster says that the shoot is another seed's.
-async fn other_seed(world: &Shared, namespace: &str) {
-    let set = |objects: &mut Objects, seed: &str| objects.facts.cluster.as_mut().unwrap().shoot_spec_seed = seed.into();
-    change(world, namespace, "cluster", |objects| set(objects, "another"));
-    pause(world, 1..300).await;
-    change(world, namespace, "cluster", |objects| set(objects, "seed"));
-}
-
-/// The OpenStack provider comes back, makes a server where it still can, and goes.
-async fn openstack(world: &Shared, namespace: &str, number: u32) {
-    let facts = lock(world).shoots[namespace].facts.clone();
-    if facts.mcm_deployment != Some(STACKIT) || facts.mcm_pods.is_empty() {
-        return;
-    }
-    change(world, namespace, "deployment", |objects| objects.facts.mcm_deployment = Some(OPENSTACK));
-    pause(world, 1..20).await;
-    let name = format!("mcm-openstack-{number}");
-    change(world, namespace, "pods", |objects| pod(objects, &name, OPENSTACK));
-    pause(world, 1..60).await;
-    let class = lock(world).shoots[namespace].facts.openstack_class().map(Box::from);
-    if let Some(class) = class {
-        let machine: Box<str> = format!("{namespace}-m9{number}").into();
-        {
-            let mut world = lock(world);
-            let id = shoots::server_id(0x900 + number, namespace);
-            world.servers.insert(id, server(id, &machine, ServerStatus::Creating));
-            let facts = MachineFacts { class, ..MachineFacts::default() };
-            world.shoots.get_mut(namespace).unwrap().facts.machines.insert(machine.clone(), facts);
-            world.bump(namespace, &format!("machine/{machine}"));
-        }
-        pause(world, 0..2).await;
-    }
-    change(world, namespace, "pods", |objects| drop(objects.facts.mcm_pods.remove(&*name)));
-    change(world, namespace, "deployment", |objects| objects.facts.mcm_deployment = Some(STACKIT));
-}
-
-/// Gardener's own change is rolled back: the Deployment, then the classes, which the guard refuses. Then it goes forward again.
-async fn turn_back(world: &Shared, namespace: &str, number: u32) {
-    let facts = lock(world).shoots[namespace].facts.clone();
-    if facts.mcm_deployment != Some(STACKIT) || facts.mcm_pods.is_empty() {
-        return;
-    }
-    change(world, namespace, "deployment", |objects| objects.facts.mcm_deployment = Some(OPENSTACK));
-    pause(world, 1..20).await;
-    let name = format!("mcm-openstack-back-{number}");
-    change(world, namespace, "pods", |objects| {
-        objects.facts.mcm_pods.clear();
-        pod(objects, &name, OPENSTACK);
-    });
-    let times = lock(world).rng.random_range(1..5);
-    for _ in 0..times {
-        pause(world, 1..60).await;
-        let mut world = lock(world);
-        let facts = world.shoots[namespace].facts.clone();
-        let Some(class) = facts.machine_deployments.values().next().cloned() else { continue };
-        // Without the guard nothing holds it up; what was rewritten elsewhere and restored here a moment ago is then beyond help.
-        let rewritten = facts.machines.values().any(|machine| machine.provider_id.starts_with("stackit:"));
-        let guarded = facts.guard().is_some() && world.fault != Some(crate::fault::Fault::NoGuard);
-        if guarded || (facts.guard().is_none() && rewritten) {
-            world.step(Kind::Change, format_args!("{namespace} {class} is not turned back"));
-        } else {
-            world.shoots.get_mut(namespace).unwrap().classes.insert(class.clone(), openstack_class());
-            world.bump(namespace, &format!("class/{class}"));
-        }
-    }
-    change(world, namespace, "deployment", |objects| objects.facts.mcm_deployment = Some(STACKIT));
-    pause(world, 1..60).await;
-    change(world, namespace, "pods", |objects| {
-        objects.facts.mcm_pods.clear();
-        pod(objects, &format!("mcm-stackit-back-{number}"), STACKIT);
-    });
-}
-
-/// A new class, and the Machines of the old ones go one after the other.
-async fn roll_out(world: &Shared, namespace: &str, number: u32) {
-    let (class, machines) = {
-        let mut world = lock(world);
-        let facts = world.shoots[namespace].facts.clone();
-        let Some((deployment, wanted)) = facts.machine_deployments.iter().next() else { return };
-        let Some(details) = world.shoots[namespace].classes.get(wanted).cloned() else { return };
-        // Gardener makes it for the provider that it has now.
-        let details = if facts.mcm_deployment == Some(STACKIT) { stackit_class() } else { details };
-        let class: Box<str> = format!("{deployment}-r{number}").into();
-        let objects = world.shoots.get_mut(namespace).unwrap();
-        objects.classes.insert(class.clone(), details);
-        objects.facts.machine_deployments.insert(deployment.clone(), class.clone());
-        world.bump(namespace, &format!("class/{class}"));
-        (class, facts.machines.into_keys().collect::<Vec<_>>())
-    };
-    for machine in machines {
-        pause(world, 1..120).await;
-        let old = lock(world).shoots[namespace].facts.machines.get(&machine).is_some_and(|it| it.class != class);
-        if old {
-            terminate(world, namespace, &machine);
-        }
-    }
-    scale_up(world, namespace, number).await;
-}
-
 /// Servers of another landscape lie in the same project: with the class's label, or with the name of a Machine.
 async fn foreign(world: &Shared, namespace: &str, number: u32) {
-    let id = shoots::server_id(0x2_0000 + number, namespace);
+    let id = shoots::server_id(shoots::FOREIGN.start + number, namespace);
     {
         let mut world = lock(world);
         let facts = world.shoots[namespace].facts.clone();
@@ -288,7 +125,10 @@ async fn foreign(world: &Shared, namespace: &str, number: u32) {
     }
     pause(world, 1..1800).await;
     let mut world = lock(world);
-    if world.servers.remove(&id).is_some() {
+    // One that had the name of a Machine without a server has become that Machine's.
+    let names = |machine: &MachineFacts| machine.provider_id.ends_with(id.as_str());
+    let is_taken = world.shoots.values().any(|objects| objects.facts.machines.values().any(names));
+    if !is_taken && world.servers.remove(&id).is_some() {
         world.step(Kind::Change, format_args!("server {id} of another landscape goes"));
     }
 }
@@ -351,45 +191,11 @@ fn delete_a_machine(world: &Shared, namespace: &str) {
     terminate(world, namespace, &machine);
 }
 
-fn terminate(world: &Shared, namespace: &str, machine: &str) {
+pub fn terminate(world: &Shared, namespace: &str, machine: &str) {
     if lock(world).shoots[namespace].facts.machines.contains_key(machine) {
         change(world, namespace, &format!("machine/{machine}"), |objects| {
             objects.facts.machines.get_mut(machine).unwrap().terminating = true;
         });
-    }
-}
-
-/// The STACKIT provider makes a server: for a while its Machine has no ID.
-async fn scale_up(world: &Shared, namespace: &str, number: u32) {
-    for more in 0..5 {
-        if !is_switched(&lock(world), namespace) {
-            return;
-        }
-        let name: Box<str> = format!("{namespace}-new{number}x{more}").into();
-        let id = shoots::server_id(0x1_0000 + number * 16 + more, namespace);
-        let class = lock(world).shoots[namespace].facts.classes.keys().next().cloned().unwrap();
-        change(world, namespace, &format!("machine/{name}"), |objects| {
-            objects
-                .facts
-                .machines
-                .insert(name.clone(), MachineFacts { class: class.clone(), ..MachineFacts::default() });
-        });
-        pause(world, 5..60).await;
-        let mut world = lock(world);
-        let Some(project) = world.shoots[namespace].facts.project else { return };
-        if !world.shoots[namespace].facts.machines.contains_key(&name) {
-            return;
-        }
-        let mut server = server(id, &name, ServerStatus::Active);
-        let labels = [("kubernetes.io/machine", &name), ("kubernetes.io/machineclass", &class)];
-        server.labels.extend(labels.map(|(key, value)| (key.into(), value.clone())));
-        world.servers.insert(id, server);
-        // Who made it knows of it.
-        let now = world.now();
-        world.born.insert(name.clone(), now);
-        let objects = world.shoots.get_mut(namespace).unwrap();
-        objects.facts.machines.get_mut(&name).unwrap().provider_id = format!("stackit://{project}/{id}").into();
-        world.bump(namespace, &format!("machine/{name}"));
     }
 }
 
@@ -416,7 +222,7 @@ async fn delete(world: &Shared, namespace: &str) {
     }
 }
 
-fn is_switched(world: &World, namespace: &str) -> bool {
+pub fn is_switched(world: &World, namespace: &str) -> bool {
     let facts = &world.shoots[namespace].facts;
     let settled = facts.machines.values().all(|machine| !machine.is_unsettled());
     facts.mcm_deployment == Some(STACKIT)

@@ -214,6 +214,15 @@ async fn keep(clock: &ProcessClock) {
 
 /// What befalls a leader.
 async fn script(world: &Shared, number: usize, start: Start) -> End {
+    while start.comes_back == Some(true) {
+        // Shorter than each new leader looks at the Nodes before it arms anything.
+        let length = lock(world).rng.random_range(60..110);
+        tokio::time::sleep(Duration::from_secs(length)).await;
+        let world = lock(world);
+        if world.now() < world.restless_until {
+            return End::HandOver;
+        }
+    }
     loop {
         let (length, what) = {
             let mut world = lock(world);

@@ -7,6 +7,7 @@ use mcm_migration_core::decide::MachineFacts;
 use mcm_migration_core::domain::Region;
 use mcm_migration_core::plan::{NodesRule, Settings};
 use mcm_migration_webhook::sidetask::{Config, NoOwnerRecord, SideTask, SideTaskMetrics};
+use prometheus_client::registry::Registry;
 
 use crate::cloud::VirtualClouds;
 use crate::cluster::VirtualCluster;
@@ -14,7 +15,7 @@ use crate::fault::Fault;
 use crate::journal::Sum;
 use crate::time::ProcessClock;
 use crate::world::{Objects, Shared, Weather, World, lock};
-use crate::{gardener, mischief, openstack_mcm, replica, shoots, stackit_mcm};
+use crate::{gardener, mischief, openstack_mcm, replica, shoots, stackit_mcm, travels};
 
 const QUARANTINE: Duration = Duration::from_secs(15 * 60);
 
@@ -30,6 +31,8 @@ pub struct Start {
     /// For how long the API server does not know the kind MachineMigration.
     pub kind_missing: Duration,
     pub fault: Option<Fault>,
+    /// Whether each shoot goes away and comes back with old IDs, and whether leaders are restless then.
+    pub comes_back: Option<bool>,
 }
 
 impl Start {
@@ -76,7 +79,7 @@ pub fn side_task(
         clock: ProcessClock::new(world, replica),
         owners: NoOwnerRecord,
         config: config(start.fault),
-        metrics: SideTaskMetrics::default(),
+        metrics: lock(world).metrics.clone(),
     }
 }
 
@@ -102,6 +105,33 @@ fn left(world: &Shared) -> String {
     format!("{}\n{:?}\n{}", shoots.join("\n"), world.servers, world.journal.tail())
 }
 
+/// What the metrics say of reads that fail: in the middle of an hour in which the Nodes cannot be listed, and after it.
+pub fn said_of_unread_nodes(seed: u64) -> [bool; 2] {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let world: Shared = Arc::new(Mutex::new(World::new(seed, Weather::default(), Duration::from_secs(1))));
+        let mut registry = Registry::default();
+        lock(&world).metrics = SideTaskMetrics::register(&mut registry);
+        lock(&world).nodes_unread = Duration::from_secs(1200)..Duration::from_secs(4800);
+        let namespaces: Vec<_> = (0..3).map(|number| shoots::shoot(&mut lock(&world), number)).collect();
+        for namespace in namespaces {
+            tokio::spawn(gardener::run(world.clone(), namespace.clone()));
+            tokio::spawn(stackit_mcm::run(world.clone(), namespace, Duration::from_secs(1)));
+        }
+        tokio::spawn(gardener::cloud(world.clone()));
+        tokio::spawn(replica::run(world.clone(), 0, Start::default()));
+        let mut said = [false; 2];
+        for said in &mut said {
+            tokio::time::sleep(Duration::from_secs(3000)).await;
+            let mut text = String::new();
+            prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+            let line = text.lines().find(|line| line.starts_with("sidetask_waiting{reason=\"read-failed\"}"));
+            *said = line.is_some_and(|line| !line.ends_with(" 0"));
+        }
+        said
+    })
+}
+
 /// Runs one world to its end.
 ///
 /// # Errors
@@ -123,7 +153,9 @@ async fn begin(seed: u64, start: Start) -> (Sum, Result<(), String>) {
         tasks.spawn(stackit_mcm::run(world.clone(), namespace.clone(), QUARANTINE / 2));
         tasks.spawn(openstack_mcm::run(world.clone(), namespace.clone()));
         if start.mischievous {
-            tasks.spawn(mischief::shoot(world.clone(), namespace));
+            tasks.spawn(mischief::shoot(world.clone(), namespace.clone()));
+        } else if let Some(restless) = start.comes_back {
+            tasks.spawn(travels::come_back(world.clone(), namespace, restless));
         }
     }
     tasks.spawn(gardener::cloud(world.clone()));
@@ -134,16 +166,15 @@ async fn begin(seed: u64, start: Start) -> (Sum, Result<(), String>) {
         tasks.spawn(replica::run(world.clone(), number, start));
     }
     let complete = async {
-        if start.mischievous {
-            tokio::time::sleep(mischief::UNTIL + Duration::from_secs(1200)).await;
-        }
-        while !is_complete(&world) && lock(&world).violations.is_empty() {
+        let disturbed = start.mischievous || start.comes_back.is_some();
+        let peace = if disturbed { mischief::UNTIL + Duration::from_secs(1200) } else { Duration::ZERO };
+        while lock(&world).violations.is_empty() && (lock(&world).now() < peace || !is_complete(&world)) {
             tokio::time::sleep(Duration::from_secs(5)).await;
         }
     };
     let ended = tokio::time::timeout(LONGEST, complete).await;
     tasks.abort_all();
-    let sum = lock(&world).journal.sum();
+    let sum = Sum { slowest_restore: lock(&world).slowest_restore, ..lock(&world).journal.sum() };
     let violations = std::mem::take(&mut lock(&world).violations);
     if !violations.is_empty() {
         return (sum, Err(violations.join("\n")));

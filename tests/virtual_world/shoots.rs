@@ -28,6 +28,14 @@ pub fn server_id(number: u32, namespace: &str) -> ServerId {
     ServerId::parse(&id(number, shoot)).unwrap()
 }
 
+/// The number of the first server of another landscape, and of the first that is none of them any more.
+pub const FOREIGN: std::ops::Range<u32> = 0x2_0000..0x3_0000;
+
+/// Whether a server is of another landscape, whatever it is called.
+pub fn is_foreign(id: ServerId) -> bool {
+    u32::from_str_radix(&id.as_str()[..8], 16).is_ok_and(|number| FOREIGN.contains(&number))
+}
+
 pub fn openstack_class() -> ClassDetails {
     ClassDetails::of(
         "OpenStack",

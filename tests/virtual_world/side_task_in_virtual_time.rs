@@ -15,31 +15,43 @@ mod mischief;
 mod network;
 mod openstack_mcm;
 mod replica;
+mod rolls;
 mod run;
 mod shoots;
 mod stackit_mcm;
 mod time;
+mod travels;
 mod truth;
 mod world;
 
 use std::time::Duration;
 
+use fault::Fault;
 use journal::Sum;
 use run::Start;
 
-fn worlds(test: &str, seeds: std::ops::Range<u64>, start: Start) {
+fn worlds(test: &str, seeds: std::ops::Range<u64>, start: Start) -> Sum {
     let (mut whole, mut failed) = (Sum::default(), Vec::new());
     for seed in seeds.clone() {
         let (sum, came) = run::world(seed, start);
-        (whole.requests, whole.steps) = (whole.requests + sum.requests, whole.steps + sum.steps);
+        whole = Sum {
+            hash: 0,
+            requests: whole.requests + sum.requests,
+            steps: whole.steps + sum.steps,
+            slowest_restore: whole.slowest_restore.max(sum.slowest_restore),
+        };
         if let Err(why) = came {
             failed.push(format!(
                 "seed {seed}: {why}\nagain: MCM_WORLD_SEED={seed} cargo test --test side_task_in_virtual_time {test}"
             ));
         }
     }
-    println!("{test}: seeds {seeds:?}, {} steps, of which {} requests", whole.steps, whole.requests);
+    println!(
+        "{test}: seeds {seeds:?}, {} steps, of which {} requests; the slowest restored Machine was rewritten after {:?}",
+        whole.steps, whole.requests, whole.slowest_restore
+    );
     assert!(failed.is_empty(), "{} worlds failed:\n{}", failed.len(), failed.join("\n"));
+    whole
 }
 
 fn seeds(count: u64) -> std::ops::Range<u64> {
@@ -53,21 +65,98 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
 
 #[test]
 fn every_shoot_completes_in_a_quiet_world() {
-    worlds("every_shoot_completes_in_a_quiet_world", seeds(20), Start::default());
+    let _ = worlds("every_shoot_completes_in_a_quiet_world", seeds(10), Start::default());
 }
 
 #[test]
 fn no_server_is_lost_and_every_shoot_completes_in_a_wild_one() {
-    worlds("no_server_is_lost_and_every_shoot_completes_in_a_wild_one", seeds(40), Start::wild());
+    let _ = worlds("no_server_is_lost_and_every_shoot_completes_in_a_wild_one", seeds(30), Start::wild());
 }
 
 #[test]
 fn nothing_is_written_that_became_wrong_meanwhile() {
-    worlds("nothing_is_written_that_became_wrong_meanwhile", seeds(25), Start::mischievous());
+    let (seeds, most) = (seeds(25), 25);
+    let all = seeds.clone().count() >= most;
+    let whole = worlds("nothing_is_written_that_became_wrong_meanwhile", seeds, Start::mischievous());
+    assert!(!all || whole.steps >= 1_000_000, "{} steps", whole.steps);
+}
+
+/// In so many worlds each fault has to be noticed.
+const MOST: u64 = 30;
+
+/// Takes one precaution away at a time, and looks for a seed in which somebody gets hurt by that.
+#[test]
+fn without_one_of_its_precautions_some_world_goes_wrong() {
+    let mut unnoticed = Vec::new();
+    for fault in Fault::ALL {
+        let start = Start { fault: Some(fault), ..Start::mischievous() };
+        // Somebody gets hurt, and not only held up or told too late.
+        let hurts = |why: &String| !why.contains("did not complete") && !why.contains("its status does not say so");
+        let bitten = (0..MOST).find_map(|seed| Some((seed, run::world(seed, start).1.err().filter(hurts)?)));
+        let Some((seed, why)) = bitten else {
+            unnoticed.push(format!("{fault:?}: nobody noticed in {MOST} worlds"));
+            continue;
+        };
+        println!("{fault:?}: seed {seed}: {}", why.lines().next().unwrap_or_default());
+    }
+    assert!(unnoticed.is_empty(), "{}", unnoticed.join("\n"));
+}
+
+#[test]
+fn that_the_nodes_cannot_be_listed_is_told_by_a_metric() {
+    assert_eq!(run::said_of_unread_nodes(1), [true, false]);
+}
+
+/// A restored Machine with its old ID, whose server carries labels from before, is lost when it is not rewritten before its creation times out. A
+/// leader that stays does that within minutes.
+#[test]
+fn a_shoot_that_comes_back_with_old_ids_is_rewritten_in_time() {
+    let start = Start { comes_back: Some(false), ..Start::wild() };
+    let whole = worlds("a_shoot_that_comes_back_with_old_ids_is_rewritten_in_time", seeds(4), start);
+    assert!(whole.slowest_restore > Duration::ZERO, "no Machine was restored with its old ID");
+}
+
+/// When no leader stays for the two minutes that it watches the Nodes, for three quarters of an hour, nothing is armed, and nobody else can help:
+/// that is not a hole in what the side task does, but the price of never arming while a frozen Node may hold an OpenStack provider.
+#[test]
+fn a_shoot_that_comes_back_with_old_ids_and_finds_no_leader_for_45_minutes_loses_servers() {
+    let start = Start { comes_back: Some(true), ..Start::default() };
+    let lost =
+        (0..4).filter(|seed| run::world(*seed, start).1.is_err_and(|why| why.contains("lost its server"))).count();
+    assert!(lost > 0, "what the documentation says of it is not so");
 }
 
 #[test]
 fn a_missing_kind_is_not_asked_for_over_and_over() {
     let start = Start { kind_missing: Duration::from_secs(2 * 3600), ..Start::default() };
-    worlds("a_missing_kind_is_not_asked_for_over_and_over", seeds(5), start);
+    let _ = worlds("a_missing_kind_is_not_asked_for_over_and_over", seeds(3), start);
+}
+
+/// The journals of some worlds, one sum a line.
+fn sums() -> String {
+    let of = |seed, start| format!("{seed} {:?}\n", run::world(seed, start).0);
+    (100..104).map(|seed| of(seed, Start::wild()) + &of(seed, Start::mischievous())).collect()
+}
+
+/// How the test below begins itself again, in a process of its own.
+const CHILD: &str = "MCM_WORLD_SUMS";
+
+#[test]
+fn a_seed_replays_bit_for_bit() {
+    let first = sums();
+    if std::env::var_os(CHILD).is_some() {
+        println!("{first}");
+        return;
+    }
+    assert_eq!(first, sums(), "in the same process");
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_seed_replays_bit_for_bit", "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let child = String::from_utf8(child.stdout).unwrap();
+    assert!(child.contains(&first), "in another process:\n{child}\nhere:\n{first}");
+    // Another seed is another world.
+    let hashes: std::collections::BTreeSet<_> = first.lines().filter_map(|line| line.split_once(' ')).collect();
+    assert_eq!(hashes.len(), 8);
 }

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mcm_migration_core::decide::NamespaceFacts;
-use mcm_migration_core::domain::{Provider, Server, ServerId};
+use mcm_migration_core::domain::{Provider, Server, ServerId, ServerStatus};
 use mcm_migration_core::plan::LeaseSighting;
 use rand::RngExt;
 
+use crate::cloud::server;
 use crate::journal::Kind;
+use crate::shoots;
 use crate::world::{Shared, World, lock};
 
 /// One pod of the STACKIT machine-controller-manager.
@@ -28,13 +30,14 @@ struct Mcm {
 /// `cut_off` is how long one may go on without the API server: much longer than its Lease lets it in truth.
 pub async fn run(world: Shared, namespace: Box<str>, cut_off: Duration) {
     let mut pods: BTreeMap<Box<str>, Mcm> = BTreeMap::new();
-    let mut renewals = 0_u64;
+    let (mut renewals, mut made) = (0_u64, 0);
     let mut renewed_at = Duration::ZERO;
     loop {
         tokio::time::sleep(Duration::from_secs(2)).await;
         let mut world = lock(&world);
         let now = world.now();
         let facts = world.shoots[&namespace].facts.clone();
+        world.expect_rewrites(&namespace);
         pods.retain(|name, _| facts.mcm_pods.contains_key(name));
         for (name, _) in facts.mcm_pods.iter().filter(|(_, pod)| pod.containers.stackit) {
             let mcm = pods.entry(name.clone()).or_default();
@@ -92,6 +95,10 @@ pub async fn run(world: Shared, namespace: Box<str>, cut_off: Duration) {
                 machine.provider_id.starts_with("stackit://") || (machine.provider_id.is_empty() && machine.settled);
             machine.terminating && gone && connected
         });
+        if connected && world.chance(0.1) {
+            made += 1;
+            create(&mut world, &namespace, &facts, made);
+        }
         if let Some((name, machine)) = done {
             if let Some(id) = machine.provider_id.rsplit('/').next() {
                 world.servers.retain(|server, _| server.as_str() != id);
@@ -104,6 +111,30 @@ pub async fn run(world: Shared, namespace: Box<str>, cut_off: Duration) {
     }
 }
 
+/// Makes the server of a Machine that has none, as far as it knows.
+fn create(world: &mut World, namespace: &str, facts: &NamespaceFacts, made: u32) {
+    // Those of a roll-out are made where the roll-out is.
+    let wanted = facts.machines.iter().find(|(name, machine)| {
+        let stackit = facts.classes.get(&machine.class) == Some(&Provider::Stackit);
+        stackit && machine.provider_id.is_empty() && !machine.terminating && !name.contains("-new")
+    });
+    let (Some((name, machine)), Some(project)) = (wanted, facts.project) else { return };
+    if let Some(first) = world.servers.values().find(|server| server.name == *name && !shoots::is_foreign(server.id)) {
+        let leaked = format!("{name} gets a second server, and {} leaks", first.id);
+        world.violate(leaked);
+    }
+    let id = shoots::server_id(0x3_0000 + made, namespace);
+    let mut server = server(id, name, ServerStatus::Active);
+    let labels = [("kubernetes.io/machine", name), ("kubernetes.io/machineclass", &machine.class)];
+    server.labels.extend(labels.map(|(key, value)| (key.into(), value.clone())));
+    world.servers.insert(id, server);
+    let now = world.now();
+    world.born.insert(name.clone(), now);
+    let machines = &mut world.shoots.get_mut(namespace).unwrap().facts.machines;
+    machines.get_mut(name).unwrap().provider_id = format!("stackit://{project}/{id}").into();
+    world.bump(namespace, &format!("machine/{name}"));
+}
+
 /// What its orphan collector would delete, by its copy.
 fn orphans(world: &World, known: &NamespaceFacts) -> Vec<ServerId> {
     let now = world.now();
@@ -113,7 +144,7 @@ fn orphans(world: &World, known: &NamespaceFacts) -> Vec<ServerId> {
     let is_young = |name: &str| world.born.get(name).is_some_and(|born| now < *born + Duration::from_secs(45 * 60));
     let is_orphan = |server: &&Server| match known.machines.get(&server.name) {
         // Who has just made a server knows of its Machine.
-        None => !(server.name.contains("-new") && is_young(&server.name)) && !server.name.starts_with("foreign"),
+        None => !is_young(&server.name) && !server.name.starts_with("foreign"),
         Some(machine) => {
             let named =
                 machine.provider_id.ends_with(server.id.as_str()) && machine.provider_id.starts_with("stackit://");

@@ -13,6 +13,8 @@ use crate::world::World;
 pub struct Forbidden {
     act: Option<(Moment, Because)>,
     label: Option<(Moment, Because)>,
+    /// Since when nothing has stood in the way of a rewrite; none while something does.
+    free: Option<Moment>,
 }
 
 impl Forbidden {
@@ -31,6 +33,8 @@ impl Forbidden {
             _ if facts.guard() != Some(GuardLabel::Closed) => Some(Because::of(Reason::NoGuard)),
             _ => None,
         });
+        let free = act.is_none() && facts.openstack_remains().next().is_none();
+        self.free = free.then(|| self.free.unwrap_or(now));
         keep(&mut self.act, act, now);
         keep(&mut self.label, label, now);
     }
@@ -40,7 +44,29 @@ fn keep(since: &mut Option<(Moment, Because)>, why: Option<Because>, now: Moment
     *since = why.map(|why| (since.as_ref().map_or(now, |(since, _)| *since), why));
 }
 
+/// How long a rewrite may take when nothing stands in its way: the last of several pauses after calls that were lost is five minutes.
+const AT_MOST: Duration = Duration::from_secs(20 * 60);
+
 impl World {
+    /// When a leader is left in peace with a shoot, no Machine of it keeps its old ID for long. So a restored one, whose creation times out after
+    /// 45 minutes, is rewritten in time.
+    pub fn expect_rewrites(&mut self, namespace: &str) {
+        let now = self.now();
+        let free = self.forbidden.get(namespace).and_then(|forbidden| forbidden.free);
+        let (Some(free), Some(leads)) = (free, self.leads_since) else { return };
+        let stale = self.stale_until.get(namespace).copied().unwrap_or_default();
+        let since = free.max(leads).max(stale).max(self.calm_since).max(self.kind_missing.0);
+        let facts = &self.shoots[namespace].facts;
+        let is_late =
+            |name: &str| now.saturating_sub(self.born.get(name).copied().unwrap_or_default().max(since)) > AT_MOST;
+        let late = facts.machines.iter().find(|(name, machine)| machine.is_legacy() && is_late(name));
+        let late = late.filter(|(_, machine)| facts.classes.contains_key(&machine.class));
+        if let Some((name, _)) = late {
+            let said = format!("{name} still has its old ID, and nothing has stood in the way since {since:?}");
+            self.violate(said);
+        }
+    }
+
     /// How long one call to the API server may take.
     pub fn longest_call(&self) -> Duration {
         if self.weather.lost > 0.0 { Duration::from_millis(400) * self.slow } else { Duration::from_millis(5) }

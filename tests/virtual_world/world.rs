@@ -8,6 +8,7 @@ use std::time::Duration;
 use mcm_migration_core::decide::NamespaceFacts;
 use mcm_migration_core::domain::{ProviderId, Server, ServerId, StackitProviderId};
 use mcm_migration_core::plan::{ClassDetails, LeaseSighting, Moment};
+use mcm_migration_webhook::sidetask::SideTaskMetrics;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -59,6 +60,15 @@ pub struct World {
     /// What a LIST shows that is old.
     pub old_servers: BTreeMap<ServerId, Server>,
     pub nodes_ready: bool,
+    /// Between which moments the Nodes cannot be listed.
+    pub nodes_unread: std::ops::Range<Moment>,
+    pub metrics: SideTaskMetrics,
+    /// Since when the Nodes have been Ready and the API server quick.
+    pub calm_since: Moment,
+    /// Until when no leader stays for long.
+    pub restless_until: Moment,
+    /// How long it took to rewrite a Machine that was restored with its old ID, at most.
+    pub slowest_restore: Duration,
     /// How many times longer than usual a call to the API server may take.
     pub slow: u32,
     /// Until when the caches of a shoot are known to be stale.
@@ -101,6 +111,11 @@ impl World {
             servers: BTreeMap::new(),
             old_servers: BTreeMap::new(),
             nodes_ready: true,
+            nodes_unread: Moment::ZERO..Moment::ZERO,
+            metrics: SideTaskMetrics::default(),
+            calm_since: Moment::ZERO,
+            restless_until: Moment::ZERO,
+            slowest_restore: Duration::ZERO,
             slow: 1,
             stale_until: BTreeMap::new(),
             shown: BTreeMap::new(),

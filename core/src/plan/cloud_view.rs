@@ -1,9 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::decide::Because;
+use crate::decide::{Because, MachineFacts, NamespaceFacts};
 use crate::domain::{Part, PartKind, Region, Server, ServerId};
 
+use super::settle::server_of;
 use super::{Moment, Settings};
 
 /// What is known of a shoot's project in the cloud.
@@ -97,6 +98,15 @@ impl CloudView {
         self.stopped.as_ref().or_else(|| self.parts_stopped.get(&kind)).or_else(|| self.part_troubles.get(&key))
     }
 
+    /// Forgets of servers what no Machine needs any more, so that nothing grows with all Machines that ever were.
+    pub fn forget_servers(&mut self, facts: &NamespaceFacts) {
+        let named: BTreeSet<ServerId> = facts.machines.values().filter_map(server_of).collect();
+        self.cared.retain(|server| named.contains(server));
+        if !facts.machines.values().any(MachineFacts::is_unsettled) {
+            self.addressed.clear();
+        }
+    }
+
     /// Takes up a network interface or a volume as a call has just shown it.
     pub fn take_up_part(&mut self, region: &Region, part: Part) {
         if let Some(listed) = self.parts.get_mut(&(region.clone(), part.id.kind())) {
@@ -121,5 +131,26 @@ impl CloudView {
         if let Some(listed) = self.lists.get_mut(region) {
             listed.servers.insert(server.id, server);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forgets_servers_whose_machines_are_gone_or_settled() {
+        let id = |last| ServerId::parse(&format!("00000000-0000-4000-8000-00000000000{last}")).unwrap();
+        let both = BTreeSet::from([id(1), id(2)]);
+        let mut view = CloudView { cared: both.clone(), addressed: both.clone(), ..CloudView::default() };
+        let mut facts = NamespaceFacts::default();
+        let machine = MachineFacts { provider_id: format!("stackit://p/{}", id(1)).into(), ..MachineFacts::default() };
+        facts.machines.insert("a".into(), machine);
+        facts.machines.insert("b".into(), MachineFacts::default());
+        view.forget_servers(&facts);
+        assert_eq!((&view.cared, &view.addressed), (&BTreeSet::from([id(1)]), &both));
+        facts.machines.clear();
+        view.forget_servers(&facts);
+        assert_eq!(view, CloudView::default());
     }
 }

@@ -63,7 +63,7 @@ fn legacy(
         return;
     }
     let Some(listed) = look(shoot, &region, now, settings, plan) else { return };
-    let key = class_key(settings);
+    let key = class_key(&settings.label_domain);
     if let Some(class) = listed.servers.get(&server).and_then(|server| server.labels.get(&*key)) {
         plan.wait(Kind::Machine, name, Because::about(Reason::LegacyLabelled, &**class));
     }
@@ -87,7 +87,7 @@ fn label(
     let class = class.ok_or_else(|| Because::about(Reason::ClassUnknown, &*machine.class))?;
     let region =
         class.region(&settings.regions).ok_or_else(|| Because::about(Reason::RegionUnknown, &*class.region))?;
-    let wanted = wanted_labels(name, &machine.class, class, settings)?;
+    let wanted = wanted_labels(name, &machine.class, class, &settings.label_domain)?;
     if let Some(trouble) = shoot.cloud.trouble(&region) {
         if machine.marked {
             return Err(trouble.clone());
@@ -194,23 +194,23 @@ fn in_place(
     }
 }
 
-fn class_key(settings: &Settings) -> String {
-    format!("{}/machineclass", settings.label_domain)
+fn class_key(domain: &str) -> String {
+    format!("{domain}/machineclass")
 }
 
 /// What a server that STACKIT's own provider had made would carry: the Machine's name, its class, and the class's own labels.
 ///
 /// # Errors
 /// [`Reason::NameTooLong`] for a value that no label can hold.
-fn wanted_labels(
+pub(super) fn wanted_labels(
     name: &str,
     class_name: &str,
     class: &ClassDetails,
-    settings: &Settings,
+    domain: &str,
 ) -> Result<BTreeMap<Box<str>, Box<str>>, Because> {
     let mut wanted = class.labels.clone();
-    wanted.insert(format!("{}/machine", settings.label_domain).into(), name.into());
-    wanted.insert(class_key(settings).into(), class_name.into());
+    wanted.insert(format!("{domain}/machine").into(), name.into());
+    wanted.insert(class_key(domain).into(), class_name.into());
     match wanted.values().find(|value| !is_label_value(value)) {
         Some(value) => Err(Because::about(Reason::NameTooLong, &**value)),
         None => Ok(wanted),
@@ -242,7 +242,7 @@ pub(super) fn missing(
 fn foreign_server(shoot: &Shoot<'_>, listed: &Listed, class: &str, settings: &Settings) -> Option<String> {
     let ours: BTreeSet<ServerId> = shoot.facts.machines.values().filter_map(server_of).collect();
     let in_creation = |name: &str| shoot.facts.machines.get(name).is_some_and(|machine| machine.provider_id.is_empty());
-    let key = class_key(settings);
+    let key = class_key(&settings.label_domain);
     let foreign = listed.servers.values().find(|server| {
         server.labels.get(&*key).is_some_and(|value| &**value == class)
             && !ours.contains(&server.id)

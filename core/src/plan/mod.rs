@@ -12,6 +12,8 @@ mod exception;
 mod guard;
 mod label;
 mod label_parts;
+mod leftover_labels;
+mod leftovers;
 mod nodes;
 mod ownership;
 mod probe;
@@ -38,6 +40,10 @@ pub use direction::Direction;
 pub use exception::Finding;
 pub use guard::qualifies_for_guard;
 pub use label_parts::{is_made_apart, part_labels};
+pub use leftover_labels::{OldLabels, old_labels, stale_markers};
+pub use leftovers::{
+    Alive, Kept, Leftover, Remains, confirmed, leftovers, leftovers_of_others, may_be_deleted, may_be_swept,
+};
 pub use nodes::{Moment, NodeBook, NodeSeen, NodeSighting, NodesNotYet, NodesRule, every_node_ready_long_enough};
 pub use ownership::{Ownership, ownership};
 pub use probe::{PROBES, Probe, ProbeAnswer, REFUSAL_PREFIX, judge};

@@ -5,16 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mcm_migration_core::decide::{MachineFacts, McmPodFacts, MigrationFacts, NamespaceFacts, NamespaceLabels};
-use mcm_migration_core::domain::{GuardLabel, McmContainers, Region, Server, ServerId, ServerStatus};
+use mcm_migration_core::domain::{
+    GuardLabel, McmContainers, NetworkId, NicId, Part, PartId, Region, Server, ServerId, ServerStatus, VolumeId,
+};
 use mcm_migration_core::plan::way_back::{Next, Step, WayBack};
 use mcm_migration_core::plan::{
-    ClassDetails, CloudView, Direction, LeaseSighting, Listed, Moment, NodeSeen, NodesRule, Seen, Settings,
+    ClassDetails, CloudView, Direction, LeaseSighting, Listed, ListedParts, Moment, NodeSeen, NodesRule, Seen,
+    Settings, part_labels,
 };
 use serde_json::json;
 
 use crate::worlds::{PROJECT, switched_shoot};
 
 pub const CLASS: &str = "pool-a-z1-aaaaa";
+pub const SHOOT: &str = "shoot--p--s";
 pub const STACKIT: McmContainers = McmContainers { openstack: false, stackit: true };
 pub const OPENSTACK: McmContainers = McmContainers { openstack: true, stackit: false };
 pub const OURS: [&str; 3] = ["kubernetes.io/machine", "kubernetes.io/machineclass", "kubernetes.io/cluster"];
@@ -76,6 +80,8 @@ pub struct World {
     pub previous: BTreeMap<Box<str>, Box<str>>,
     pub paused_by_us: bool,
     pub servers: BTreeMap<ServerId, Server>,
+    /// Network interfaces and volumes of the servers.
+    pub parts: Vec<Part>,
     pub leave_behind: BTreeSet<Box<str>>,
     pub settings: Settings,
     /// What this process has seen; a new one begins with nothing.
@@ -115,7 +121,7 @@ impl World {
         for worker in facts.workers.values_mut() {
             worker.marked = true;
         }
-        let (mut previous, mut servers) = (BTreeMap::new(), BTreeMap::new());
+        let (mut previous, mut servers, mut parts) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for (n, kind) in kinds.iter().enumerate() {
             let mut machine = MachineFacts { class: CLASS.into(), ..MachineFacts::default() };
             let mut labelled = true;
@@ -123,6 +129,7 @@ impl World {
                 Kind::Rewritten { annotated } => {
                     machine.provider_id = new_id(n).into();
                     machine.migrated = true;
+                    parts.extend(parts_of(n));
                     if *annotated {
                         previous.insert(name(n), old_id(n).into());
                     }
@@ -146,6 +153,7 @@ impl World {
             previous,
             paused_by_us: false,
             servers,
+            parts,
             leave_behind: BTreeSet::new(),
             settings: settings(),
             seen: Seen::of(Direction::Back),
@@ -179,6 +187,7 @@ impl World {
 
     pub fn shoot(&self) -> WayBack<'_> {
         WayBack {
+            namespace: SHOOT,
             facts: &self.facts,
             classes: &self.classes,
             previous: &self.previous,
@@ -231,6 +240,15 @@ impl World {
                 found.labels.retain(|key, _| !keys.contains(key));
                 self.cloud.take_up(region, found.clone());
             }
+            Step::ListParts { region, kind } => {
+                let parts = self.parts.iter().filter(|part| part.id.kind() == *kind).cloned();
+                self.cloud.parts.insert((region.clone(), *kind), ListedParts::new(parts, self.now));
+            }
+            Step::UnlabelPart { region, part, keys, .. } => {
+                let found = self.parts.iter_mut().find(|found| found.id == *part).unwrap();
+                found.labels.retain(|key, _| !keys.contains(key));
+                self.cloud.take_up_part(region, found.clone());
+            }
             Step::WriteBack { machine, provider_id } => {
                 let found = self.facts.machines.get_mut(machine).unwrap();
                 found.provider_id = provider_id.as_str().into();
@@ -277,6 +295,19 @@ impl World {
 
 pub fn pod(uid: &str, containers: McmContainers) -> McmPodFacts {
     McmPodFacts { uid: uid.into(), node: "n-0".into(), restarts: 0, containers, ended: false }
+}
+
+/// Network interface and volume of the n-th server, with our labels and one of somebody else's.
+pub fn parts_of(n: usize) -> [Part; 2] {
+    let network = NetworkId::parse("0a0b0c0d-1111-4222-8333-444455556666").unwrap();
+    let nic = NicId::parse(&format!("{n:08x}-1111-4bbb-8ccc-ddddeeeeffff")).unwrap();
+    let volume = VolumeId::parse(&format!("{n:08x}-2222-4bbb-8ccc-ddddeeeeffff")).unwrap();
+    [PartId::Nic { network, nic }, PartId::Volume(volume)].map(|id| {
+        let mut labels = part_labels(SHOOT, &name(n), server_id(n));
+        labels.insert("team".into(), "blue".into());
+        let server = Some(server_id(n));
+        Part { id, name: name(n), server, idle: false, bootable: true, of_network: false, labels }
+    })
 }
 
 pub fn server(n: usize, labelled: bool) -> Server {

@@ -93,6 +93,7 @@ impl<'a> Shoot<'a> {
     /// What a record comes to, were the shoot as in `snapshot`.
     pub(super) fn finding(&self, record: &Record, snapshot: &WayBackSnapshot) -> Option<Finding> {
         let way_back = WayBack {
+            namespace: self.namespace,
             facts: &snapshot.facts,
             classes: &snapshot.classes,
             previous: &snapshot.previous,

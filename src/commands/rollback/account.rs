@@ -33,7 +33,8 @@ pub(super) async fn begin(
         keep_left_behind(account, left_behind);
         let text = named(objects).trim().chars().take(TEXT).collect();
         match account.steps.last_mut() {
-            Some(last) if last.step == step && last.ended.is_none() => last.text = text,
+            // The next batch of the same step, or one that was begun before the command was killed.
+            Some(last) if last.step == step => (last.text, last.ended) = (text, None),
             _ => account.steps.push(RollbackStep {
                 step: step.to_owned(),
                 began: Time(now),
@@ -51,9 +52,20 @@ pub(super) async fn begin(
 /// Writes down that a step was done to so many objects.
 pub(super) async fn end(seed: &Seed, namespace: &str, step: &str, objects: usize) -> Result<(), CallError> {
     change(seed, namespace, |account, now| {
-        if let Some(last) = account.steps.iter_mut().rev().find(|last| last.step == step) {
-            last.ended = Some(Time(now));
-            last.objects = last.objects.saturating_add(i32::try_from(objects).unwrap_or(i32::MAX));
+        let objects = i32::try_from(objects).unwrap_or(i32::MAX);
+        match account.steps.iter_mut().rev().find(|last| last.step == step) {
+            Some(last) => {
+                last.ended = Some(Time(now));
+                last.objects = last.objects.saturating_add(objects);
+            }
+            // The first pause makes the object that the account is kept in.
+            None => account.steps.push(RollbackStep {
+                step: step.to_owned(),
+                began: Time(now),
+                ended: Some(Time(now)),
+                objects,
+                text: String::new(),
+            }),
         }
     })
     .await
@@ -70,11 +82,7 @@ fn fresh(now: Timestamp) -> RollbackAccount {
 
 fn keep_left_behind(account: &mut RollbackAccount, names: &[String]) {
     for name in names {
-        // A name that is beyond the bound is counted each time it is said anew only once: the list is a prefix in order.
-        if account.left_behind.contains(name) {
-            continue;
-        }
-        if account.left_behind.len() < NAMES {
+        if !account.left_behind.contains(name) && account.left_behind.len() < NAMES {
             account.left_behind.push(name.clone());
         }
     }
@@ -99,12 +107,11 @@ async fn change(
             return Ok(());
         }
         let mut value = json!(account);
-        if account.ended.is_none() {
-            // A merge patch keeps what it does not name.
-            value["ended"] = serde_json::Value::Null;
-        }
-        if account.left_behind.is_empty() {
-            value["leftBehind"] = serde_json::Value::Null;
+        // A merge patch keeps what it does not name.
+        for (key, absent) in [("ended", account.ended.is_none()), ("leftBehind", account.left_behind.is_empty())] {
+            if absent {
+                value[key] = serde_json::Value::Null;
+            }
         }
         let version = migration.metadata.resource_version;
         let patch = json!({"metadata": {"resourceVersion": version}, "status": {"rollback": value}});

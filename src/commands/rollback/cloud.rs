@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use futures::FutureExt;
-use mcm_migration_core::domain::{Region, Server, ServerId};
-use mcm_migration_core::plan::Listed;
+use mcm_migration_core::domain::{PartId, PartKind, Region, Server, ServerId};
 use mcm_migration_core::plan::way_back::may_write_old;
+use mcm_migration_core::plan::{Listed, ListedParts};
 use secrecy::ExposeSecret;
 
 use super::sight::Sight;
@@ -87,6 +87,60 @@ impl Session {
         sight.cloud.take_up(region, read);
         Ok(())
     }
+}
+
+impl Session {
+    /// LISTs the network interfaces or the volumes of a region. What cannot be listed is left out from then on.
+    pub(super) async fn list_parts(
+        &mut self,
+        sight: &mut Sight,
+        region: &Region,
+        kind: PartKind,
+    ) -> Result<(), Failed> {
+        let client = self.open(sight).await?;
+        let asked = sight.now();
+        match client.list_parts(region, kind).await {
+            Ok(parts) => {
+                sight.cloud.parts.insert((region.clone(), kind), ListedParts::new(parts, asked));
+                Ok(())
+            }
+            Err(error) => Err(leave_out(sight, region, kind, &error)),
+        }
+    }
+
+    /// Takes labels off a network interface or a volume, and checks the answer. What refuses it is left out from then on.
+    pub(super) async fn unlabel_part(
+        &mut self,
+        sight: &mut Sight,
+        machine: &str,
+        region: &Region,
+        part: PartId,
+        keys: &BTreeSet<Box<str>>,
+    ) -> Result<(), Failed> {
+        let client = self.open(sight).await?;
+        let planned = sight.snapshot.facts.machines.get(machine).map(|machine| machine.provider_id.clone());
+        let checked = client.checked(check(sight, machine, planned.unwrap_or_default(), client.project()));
+        let keys: BTreeSet<String> = keys.iter().map(ToString::to_string).collect();
+        match checked.remove_part_labels(region, part, &keys).await {
+            Ok(answer) if keys.iter().any(|key| answer.labels.contains_key(key.as_str())) => {
+                Err(Failed::Because(format!("{part} still shows a label that was taken off")))
+            }
+            Ok(answer) => {
+                sight.cloud.take_up_part(region, answer);
+                Ok(())
+            }
+            Err(error @ CloudError::CalledOff(_)) => Err(failed(&error)),
+            Err(error) => Err(leave_out(sight, region, part.kind(), &error)),
+        }
+    }
+}
+
+/// The labels of network interfaces and volumes endanger nothing, so what cannot be written to holds nothing up; it is told.
+fn leave_out(sight: &mut Sight, region: &Region, kind: PartKind, error: &CloudError) -> Failed {
+    let because = because(error);
+    let told = format!("the labels of this kind of part stay ({kind}): {because}");
+    sight.cloud.part_troubles.insert((region.clone(), kind), because);
+    Failed::Because(told)
 }
 
 /// What is asked right before each try of the write: the gate, and that the Machine is the one that was planned for.

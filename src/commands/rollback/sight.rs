@@ -1,7 +1,7 @@
 //! What is known of the shoot: read past every cache, and what this process has seen.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mcm_migration_core::decide::Because;
 use mcm_migration_core::domain::{GuardLabel, Reason, keys};
@@ -12,6 +12,9 @@ use crate::commands::node_watch::NodeWatch;
 use crate::seed::Seed;
 use crate::sidetask::read_lease;
 use crate::world::{MachineMigration, WayBackSnapshot, way_back_snapshot};
+
+/// After so long without a look a pod may have come and gone unseen, so that the wait for its Node begins anew.
+const UNSEEN: Duration = Duration::from_secs(20);
 
 /// What is known of one shoot.
 pub(super) struct Sight {
@@ -25,6 +28,7 @@ pub(super) struct Sight {
     nodes_now: Option<Vec<NodeSeen>>,
     nodes: Option<NodeWatch>,
     seen: Seen,
+    looked: Option<Moment>,
     started: Instant,
 }
 
@@ -48,6 +52,7 @@ impl Sight {
             nodes_now: None,
             nodes,
             seen: Seen::of(Direction::Back),
+            looked: None,
             started: Instant::now(),
         }
     }
@@ -61,6 +66,9 @@ impl Sight {
     pub(super) async fn look(&mut self) -> Result<(), Because> {
         let not_read = |error: &dyn std::fmt::Display| Because::about(Reason::ReadFailed, error.to_string());
         let client = self.seed.client();
+        if self.looked.is_some_and(|looked| self.now().saturating_sub(looked) > UNSEEN) {
+            self.seen.lose_sight();
+        }
         let were_gone = self.seen.other_gone().is_some();
         let read = way_back_snapshot(&client, &self.namespace).await;
         let migration = self.seed.migration(&self.namespace).await;
@@ -75,6 +83,7 @@ impl Sight {
         };
         (self.snapshot, self.migration) = (snapshot.clone(), migration.clone());
         let answered = self.now();
+        self.looked = Some(answered);
         self.seen.observe(&self.snapshot.facts, false, answered);
         if were_gone {
             // The list was asked for after the last STACKIT pod had been seen gone.
@@ -97,6 +106,7 @@ impl Sight {
     /// What is planned from.
     pub(super) fn way_back(&self) -> WayBack<'_> {
         WayBack {
+            namespace: &self.namespace,
             facts: &self.snapshot.facts,
             classes: &self.snapshot.classes,
             previous: &self.snapshot.previous,

@@ -110,7 +110,9 @@ impl Walk {
 
     async fn done(&self) -> Exit {
         use mcm_migration_core::domain::Reason;
-        if !self.wrote {
+        let account = self.sight.migration.as_ref().and_then(|migration| migration.status.as_ref()?.rollback.as_ref());
+        // One that was killed after its last step could not say that it was through.
+        if !self.wrote && account.is_none_or(|account| account.ended.is_some()) {
             self.teller.say("done", &[], Reason::NothingToRollBack.meaning());
             return Exit::Done;
         }
@@ -156,7 +158,7 @@ impl Walk {
     /// Does steps of one kind, each after what it relies on was read again. Fails only if none could be done.
     async fn carry_out(&mut self, steps: &[Step]) -> Result<(), String> {
         let Some(first) = steps.first() else { return Ok(()) };
-        let (name, looks) = (first.name(), matches!(first, Step::List { .. }));
+        let (name, looks) = (first.name(), matches!(first, Step::List { .. } | Step::ListParts { .. }));
         let steps = &steps[..steps.len().min(BATCH.1)];
         let objects: Vec<String> =
             steps.iter().map(|step| step.subject().to_owned()).filter(|subject| !subject.is_empty()).collect();
@@ -208,6 +210,10 @@ impl Walk {
             Step::List { region } => self.session.list(&mut self.sight, region).await,
             Step::Unlabel { machine, region, server, keys } => {
                 self.session.unlabel(&mut self.sight, machine, region, *server, keys).await
+            }
+            Step::ListParts { region, kind } => self.session.list_parts(&mut self.sight, region, *kind).await,
+            Step::UnlabelPart { machine, region, part, keys } => {
+                self.session.unlabel_part(&mut self.sight, machine, region, *part, keys).await
             }
             other => write(&mut self.sight, other).await,
         }

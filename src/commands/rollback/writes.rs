@@ -50,7 +50,7 @@ pub(super) async fn write(sight: &mut Sight, step: &Step) -> Result<(), Failed> 
         Step::WriteBack { machine, provider_id } => write_back(sight, machine, provider_id).await,
         Step::Clean { machine } => clean(sight, machine).await,
         Step::UnmarkWorker { worker } => unmark(sight, worker).await,
-        Step::List { .. } | Step::Unlabel { .. } => Ok(()),
+        Step::List { .. } | Step::ListParts { .. } | Step::Unlabel { .. } | Step::UnlabelPart { .. } => Ok(()),
     }
 }
 

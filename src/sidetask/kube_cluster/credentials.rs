@@ -26,6 +26,7 @@ struct Data {
     key: Option<String>,
 }
 
+/// Reads the Secret `cloudprovider` of a namespace; none when it does not exist.
 pub(crate) async fn read(client: &Client, namespace: &str) -> Result<Option<Credentials>, ClusterError> {
     let (resource, name) = (Resource::Secrets, keys::CLOUDPROVIDER_SECRET);
     let what = describe(resource, namespace, name);

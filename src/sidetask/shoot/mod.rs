@@ -100,6 +100,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         if self.context.nodes().is_none() {
             if self.observed.is_some() {
                 self.observe();
+                self.waits_for_nodes();
             }
             return;
         }
@@ -123,6 +124,16 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                     self.next = self.context.clock.now().saturating_add(pause.max(REST));
                 }
             }
+        }
+    }
+
+    /// While the Nodes cannot be listed there is no pass, and so no status; the metric says that a shoot with something to tell waits, and for what.
+    fn waits_for_nodes(&mut self) {
+        if self.standing != Standing::default() {
+            let waiting = BTreeMap::from([(Reason::ReadFailed, 1)]);
+            self.stands(Standing { waiting, ..self.standing.clone() });
+            // What it says otherwise is found out again as soon as they are known.
+            self.next = Moment::ZERO;
         }
     }
 

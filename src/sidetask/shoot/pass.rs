@@ -47,6 +47,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
                 // A region: nearly every name of a Machine could be one.
                 || Action::is_list(step)
         });
+        self.cloud.forget_servers(&snapshot.facts);
         self.forget_troubles(snapshot.facts.project);
         let now = self.context.clock.now();
         let mut pass =

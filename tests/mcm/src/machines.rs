@@ -116,17 +116,17 @@ fn stackit_doomed(shared: &Shared, machine: &Machine, class: &Class) -> Result<V
     if !machine.provider_id.is_empty() && !machine.provider_id.starts_with("stackit://") {
         return Err("InvalidArgument: providerID is not empty and does not start with stackit://".to_owned());
     }
-    if class.text("/region").is_empty() {
-        // A class in the other's format: no region in the URL, and the 404 counts as "already deleted".
-        return Ok(Vec::new());
-    }
+    // A class in the other's format: no region in the URL. The 404 to a DELETE counts as "already deleted", that to a LIST does not.
+    let without_region = class.text("/region").is_empty();
     let named = machine.provider_id.strip_prefix("stackit://").and_then(|rest| rest.split_once('/'));
     if let Some((project, id)) =
         named.filter(|(project, id)| !project.is_empty() && !id.is_empty() && !id.contains('/'))
     {
-        // A 404 counts as "already deleted".
-        let servers = shared.cloud.servers(project).into_iter();
+        let servers = shared.cloud.servers(project).into_iter().filter(|_| !without_region);
         return Ok(servers.map(|server| server.id).filter(|server| server == id).collect());
+    }
+    if without_region {
+        return Err("Internal: failed to find server by name".to_owned());
     }
     let label = shared.label("machine");
     let servers = shared.cloud.servers(&shared.project).into_iter();

@@ -60,11 +60,13 @@ pub enum Fault {
     ForeignLabelWriter,
     /// Somebody else deletes the server: after a read of it, before a write to it.
     ServerDeleted,
+    /// Somebody else attaches the network interface or the volume to [`FaultPlan::server`], or to any server: after a read of it, before it is deleted.
+    Attached,
 }
 
 impl Fault {
     /// Every fault.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::TooManyRequests,
         Self::TooManyRequestsRetryAfter,
         Self::InternalServerError,
@@ -88,6 +90,7 @@ impl Fault {
         Self::DelayedVisibility,
         Self::ForeignLabelWriter,
         Self::ServerDeleted,
+        Self::Attached,
     ];
 
     /// Whether the pair has a meaning. A plan with another pair never fires.
@@ -121,6 +124,10 @@ impl Fault {
                     | Operation::ListAttachments
                     | Operation::GetAttachment
                     | Operation::PatchAttachment
+            ),
+            Self::Attached => matches!(
+                operation,
+                Operation::GetNic | Operation::DeleteNic | Operation::GetVolume | Operation::DeleteVolume
             ),
             _ => operation != Operation::Unknown,
         }

@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
 use crate::decide::{Because, MachineFacts};
-use crate::domain::{ProviderId, Reason, Region, Server, ServerId, StackitProviderId};
-use crate::plan::{Listed, Moment};
+use crate::domain::{PartKind, ProviderId, Reason, Region, Server, ServerId, StackitProviderId};
+use crate::plan::{Listed, Moment, Settings, part_labels};
 
-use super::{LabelsOf, WayBack};
+use super::{LabelsOf, Step, WayBack};
 
 impl<'a> WayBack<'a> {
     /// The regions in which servers of the shoot are: those of its classes.
@@ -53,6 +53,32 @@ impl<'a> WayBack<'a> {
             return Ok(Some((region, ours.into_iter().map(Into::into).collect())));
         }
         Ok(None)
+    }
+
+    /// Looks at the network interfaces and volumes of every region, then takes this program's labels off those of a Machine's server. They are harmless
+    /// to a live Machine, so a kind that cannot be looked at, or written to, holds nothing.
+    pub(super) fn part_labels_off(&self, servers: &[(&str, ServerId)], now: Moment) -> Vec<Step> {
+        let (mut lists, mut steps) = (Vec::new(), Vec::new());
+        let regions = self.regions().into_iter().flat_map(|region| PartKind::ALL.map(|kind| (region.clone(), kind)));
+        for (region, kind) in regions.filter(|(region, kind)| self.cloud.part_trouble(region, *kind).is_none()) {
+            let listed = self.cloud.parts.get(&(region.clone(), kind));
+            let Some(listed) = listed.filter(|listed| listed.age(now) <= Settings::LIST_MAX_AGE) else {
+                lists.push(Step::ListParts { region, kind });
+                continue;
+            };
+            for (name, server) in servers {
+                let wanted = part_labels(self.namespace, name, *server);
+                for part in listed.attached.get(server).into_iter().flatten() {
+                    let ours = part.labels.iter().filter(|(key, value)| wanted.get(*key) == Some(*value));
+                    let keys: BTreeSet<Box<str>> = ours.map(|(key, _)| key.clone()).collect();
+                    if !keys.is_empty() {
+                        let (machine, region) = ((*name).into(), region.clone());
+                        steps.push(Step::UnlabelPart { machine, region, part: part.id, keys });
+                    }
+                }
+            }
+        }
+        if lists.is_empty() { steps } else { lists }
     }
 
     /// What is known of the labels of a Machine's server. That it is gone counts only if every region of the shoot was listed.

@@ -46,13 +46,14 @@ impl WayBack<'_> {
         self.pause()
             .or_else(|| self.holds().next())
             .or_else(|| self.nodes_not_yet(now))
-            .or_else(|| self.rewritten().next().is_some().then(|| self.labels_off(now)).flatten())
+            .or_else(|| self.rewritten().next().and_then(|_| self.labels_off(now).or_else(|| self.part_labels(now))))
             .or_else(|| self.write_back(now))
             .or_else(|| some(self.clean()))
             .or_else(|| some(self.unmark()))
             .or_else(|| self.quarantine(now))
             // Once more: a write to the cloud that was under way when the guard was set may have come after the first look.
             .or_else(|| self.labels_off(now))
+            .or_else(|| self.part_labels(now))
             .unwrap_or_else(|| {
                 let armed = self.facts.migration.is_some_and(|migration| migration.armed);
                 Next::Do(vec![if armed { Step::Disarm } else { Step::TakeGuardOff }])
@@ -66,7 +67,7 @@ impl WayBack<'_> {
 
     /// Looks at every region, then takes our labels off every server of a Machine that came from OpenStack.
     pub(super) fn labels_off(&self, now: Moment) -> Option<Next> {
-        if !self.servers().any(|_| true) {
+        if self.servers().next().is_none() {
             return None;
         }
         let troubles: Vec<Because> =
@@ -89,6 +90,12 @@ impl WayBack<'_> {
             }
             if refused.is_empty() { some(steps) } else { Some(Next::Refuse(refused)) }
         })
+    }
+
+    fn part_labels(&self, now: Moment) -> Option<Next> {
+        let servers: Vec<_> =
+            self.servers().filter_map(|(name, machine)| Some((&**name, server_of(machine)?))).collect();
+        if servers.is_empty() { None } else { some(self.part_labels_off(&servers, now)) }
     }
 
     /// Machines that came from OpenStack and have a server.

@@ -2,12 +2,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::decide::{Because, MachineFacts, NamespaceFacts};
-use crate::domain::{ProviderId, Region, ServerId};
+use crate::domain::{PartId, PartKind, ProviderId, Region, ServerId};
 use crate::plan::{ClassDetails, CloudView, NodeSeen, Seen, Settings};
 
 /// Everything about one shoot that the next step of the way back is found from.
 #[derive(Debug, Clone, Copy)]
 pub struct WayBack<'a> {
+    /// The shoot's namespace.
+    pub namespace: &'a str,
     /// What the API server says, read past every cache, with the Secret's project.
     pub facts: &'a NamespaceFacts,
     /// The MachineClasses, read together with the facts.
@@ -71,6 +73,24 @@ pub enum Step {
         /// The keys, only those that are there.
         keys: BTreeSet<Box<str>>,
     },
+    /// LIST the network interfaces or the volumes of the shoot's project in a region.
+    ListParts {
+        /// The region.
+        region: Region,
+        /// Which of the two.
+        kind: PartKind,
+    },
+    /// Take this program's labels off a network interface or a volume of a server.
+    UnlabelPart {
+        /// The Machine.
+        machine: Box<str>,
+        /// Where it is.
+        region: Region,
+        /// The network interface or volume.
+        part: PartId,
+        /// The keys, only those that are there.
+        keys: BTreeSet<Box<str>>,
+    },
     /// Write a Machine's old ID back and take the annotations of the migration off, in one write.
     WriteBack {
         /// The Machine.
@@ -98,8 +118,20 @@ pub enum Step {
 
 impl Step {
     /// Every step's name, in the order of the way back.
-    pub const NAMES: [&str; 10] =
-        ["pause", "guard", "list", "unlabel", "write-back", "clean", "unmark", "disarm", "guard-off", "lift-pause"];
+    pub const NAMES: [&str; 12] = [
+        "pause",
+        "guard",
+        "list",
+        "unlabel",
+        "list-parts",
+        "unlabel-part",
+        "write-back",
+        "clean",
+        "unmark",
+        "disarm",
+        "guard-off",
+        "lift-pause",
+    ];
 
     /// The step's name in the account.
     #[must_use]
@@ -109,6 +141,8 @@ impl Step {
             Self::OpenGuard => "guard",
             Self::List { .. } => "list",
             Self::Unlabel { .. } => "unlabel",
+            Self::ListParts { .. } => "list-parts",
+            Self::UnlabelPart { .. } => "unlabel-part",
             Self::WriteBack { .. } => "write-back",
             Self::Clean { .. } => "clean",
             Self::UnmarkWorker { .. } => "unmark",
@@ -122,8 +156,11 @@ impl Step {
     #[must_use]
     pub fn subject(&self) -> &str {
         match self {
-            Self::List { region } => region.as_str(),
-            Self::Unlabel { machine, .. } | Self::WriteBack { machine, .. } | Self::Clean { machine } => machine,
+            Self::List { region } | Self::ListParts { region, .. } => region.as_str(),
+            Self::Unlabel { machine, .. }
+            | Self::UnlabelPart { machine, .. }
+            | Self::WriteBack { machine, .. }
+            | Self::Clean { machine } => machine,
             Self::UnmarkWorker { worker } => worker,
             Self::Pause | Self::OpenGuard | Self::Disarm | Self::TakeGuardOff | Self::LiftPause => "",
         }

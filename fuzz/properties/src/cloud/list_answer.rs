@@ -1,10 +1,10 @@
 use std::fmt::Debug;
 
-use mcm_migration_core::domain::Server;
+use mcm_migration_core::domain::{Part, PartId, Server};
 use serde_json::{Map, Value};
 
 use super::list::{ListFault, read_list};
-use super::wire::{AttachedNic, BootVolume, Item, ServerAttachment, Volume};
+use super::wire::{AttachedNic, BootVolume, Item, NicPart, ServerAttachment, Volume, VolumePart};
 
 /// A list of any kind: "absent" is concluded from it, so one that is taken has every item of the answer, and one that is cut,
 /// has further pages or an item that cannot be read is none.
@@ -14,6 +14,34 @@ pub fn list_answer(body: &[u8]) {
     whole_or_none::<AttachedNic>(body, |nic| Some(("id", nic.nic.id.to_string())));
     whole_or_none::<ServerAttachment>(body, |it| Some(("volumeId", it.attachment.volume.to_string())));
     whole_or_none::<Volume>(body, |volume| Some(("id", volume.id.to_string())));
+    whole_or_none::<NicPart>(body, |nic| id_of_part(&nic.0));
+    whole_or_none::<VolumePart>(body, |volume| id_of_part(&volume.0));
+    parts_keep_what_protects_them(body);
+}
+
+fn id_of_part(part: &Part) -> Option<(&'static str, String)> {
+    Some(match part.id {
+        PartId::Nic { nic, .. } => ("id", nic.to_string()),
+        PartId::Volume(volume) => ("id", volume.to_string()),
+    })
+}
+
+/// What says that a network interface or a volume is in use is never lost: it is deleted only when nothing does.
+fn parts_keep_what_protects_them(body: &[u8]) {
+    let Ok(answer) = serde_json::from_slice::<Value>(body) else { return };
+    let items = answer.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let text = |item: &Value, member: &str| item.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
+    for (nic, item) in read_list::<NicPart>(body).unwrap_or_default().iter().zip(items) {
+        assert_eq!(nic.0.server.map(|server| server.to_string()).unwrap_or_default(), text(item, "device"));
+        assert_eq!(nic.0.idle, text(item, "status") == "DOWN");
+        let type_ = item.get("type").filter(|type_| !type_.is_null()).is_some().then(|| text(item, "type"));
+        assert_eq!(nic.0.of_network, !matches!(type_.as_deref(), None | Some("server" | "none")));
+    }
+    for (volume, item) in read_list::<VolumePart>(body).unwrap_or_default().iter().zip(items) {
+        assert_eq!(volume.0.server.map(|server| server.to_string()).unwrap_or_default(), text(item, "serverId"));
+        assert_eq!(volume.0.idle, text(item, "status") == "AVAILABLE");
+        assert_eq!(volume.0.bootable, item.get("bootable") == Some(&Value::Bool(true)));
+    }
 }
 
 fn whole_or_none<T: Item + PartialEq + Debug>(body: &[u8], id_of: fn(&T) -> Option<(&'static str, String)>) {

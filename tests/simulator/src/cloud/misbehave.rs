@@ -39,7 +39,8 @@ impl Fired {
             | Fault::ListCutShort
             | Fault::DelayedVisibility
             | Fault::ForeignLabelWriter
-            | Fault::ServerDeleted => return None,
+            | Fault::ServerDeleted
+            | Fault::Attached => return None,
         };
         let wait = match self.plan.fault {
             Fault::TooManyRequestsRetryAfter => Some(self.plan.retry_after.unwrap_or(Duration::from_secs(1))),
@@ -100,6 +101,17 @@ impl State {
                     region.change_volume(volume, |volume| fired.write_foreign_labels(&mut volume.labels));
                 } else if let Some(server) = server {
                     region.change(server, |server| fired.write_foreign_labels(&mut server.labels));
+                }
+            }
+            Fault::Attached => {
+                let region = match (&call.project, &call.region) {
+                    (Some(project), Some(region)) => {
+                        self.projects.get_mut(project).and_then(|regions| regions.get_mut(region))
+                    }
+                    _ => None,
+                };
+                if let Some(region) = region {
+                    region.attach(call.nic.as_deref(), call.volume.as_deref(), fired.plan.server.as_deref());
                 }
             }
             Fault::ServerDeleted => {

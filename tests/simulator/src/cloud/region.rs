@@ -157,6 +157,18 @@ impl Region {
         Some(volume)
     }
 
+    /// Attaches what is detached to a server, or to any.
+    pub(crate) fn attach(&mut self, nic: Option<&str>, volume: Option<&str>, server: Option<&str>) {
+        let any = || self.servers.keys().next().cloned();
+        let Some(server) = server.map(str::to_owned).or_else(any) else { return };
+        if let Some(nic) = nic.and_then(|nic| self.take_nic(nic)) {
+            self.change(&server, |server| server.nics.push(nic));
+        }
+        if let Some(volume) = volume.and_then(|volume| self.take_volume(volume)) {
+            self.change(&server, |server| server.volumes.push(volume));
+        }
+    }
+
     pub(crate) fn nics(&mut self) -> Vec<(Nic, Owner)> {
         let attached = self.servers.values_mut().flat_map(|entry| {
             let server = entry.server();
