@@ -21,7 +21,7 @@ fn documented() -> Flags {
 /// Command and flag as `--help` has them.
 fn known() -> Flags {
     let mut known = Flags::new();
-    for command in ["serve", "review", "arm", "rollback", "sweep", "certs"] {
+    for command in ["serve", "review", "arm", "rollback", "sweep", "export", "restore", "certs"] {
         let help =
             Command::new(env!("CARGO_BIN_EXE_mcm-migration-webhook")).args([command, "--help"]).output().unwrap();
         for line in String::from_utf8(help.stdout).unwrap().lines() {

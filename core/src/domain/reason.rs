@@ -296,7 +296,7 @@ reasons! {
         "Find out which server the Machine stands for and correct the annotation `mcm-migration.stackit.cloud/previous-provider-id`.";
     MachineAbsent, "machine-absent",
         "The export has a Machine that the namespace has not.",
-        "Nothing is made of an export; take it from a backup of the control plane if it is missing.";
+        "Nothing; a Machine is never made of an export. See who deleted it, and what became of its server.";
     LeftToAdmission, "left-to-admission",
         "The export has a STACKIT ID, or the Worker's mark, where the object has none: only admission and the side task write these, when their gates let them.",
         "Close the guard again and let the shoot go forward; it gets them by itself.";
