@@ -40,6 +40,7 @@ impl Leader {
     /// One pass at a time after the first look, with a LIST that is as young.
     fn pass(&mut self, at: u64) -> Plan {
         self.case.cloud.lists.get_mut(&eu01()).unwrap().at = secs(NOW + at);
+        self.case.cloud.parts.values_mut().for_each(|listed| listed.at = secs(NOW + at));
         self.pass_with_an_old_list(at)
     }
 

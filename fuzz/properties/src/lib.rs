@@ -6,6 +6,7 @@
 #![allow(clippy::panic, clippy::missing_panics_doc, reason = "a broken promise is told by panicking")]
 
 mod cloud;
+mod export_file;
 mod provider_id;
 mod review;
 
@@ -13,6 +14,7 @@ pub use cloud::error_answer::error_answer;
 pub use cloud::key_file::key_file;
 pub use cloud::list_answer::list_answer;
 pub use cloud::token_answer::token_answer;
+pub use export_file::export_file;
 pub use provider_id::provider_id;
 pub use review::review;
 
@@ -20,8 +22,9 @@ pub use review::review;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("error_answer", error_answer),
+    ("export_file", export_file),
     ("key_file", key_file),
     ("list_answer", list_answer),
     ("provider_id", provider_id),
