@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mcm_migration_core::decide::{Because, MachineFacts, NamespaceFacts};
 use mcm_migration_core::domain::Reason;
 use mcm_migration_core::plan::{
-    Action, Backoff, CloudView, LeaseSighting, NodeSeen, NodesRule, Ownership, Plan, Proof, Seen, Settings, Shoot,
-    ownership, plan, report,
+    Action, Backoff, CloudView, LeaseSighting, NodeSeen, NodesRule, Ownership, Plan, Proof, Seen, Settings, Shoot, ownership,
+    plan, report,
 };
 
 use crate::config::Config;
@@ -24,7 +24,8 @@ pub struct Wish {
     pub waits: Vec<Because>,
 }
 
-fn settings(out: Out) -> Settings {
+/// The settings, in ticks.
+pub fn settings(out: Out) -> Settings {
     let unless = |gate: Gate, ticks: u32| if out.has(gate) { TICK * 0 } else { TICK * ticks };
     Settings {
         quarantine: unless(Gate::Quarantine, 2),
@@ -38,21 +39,6 @@ fn settings(out: Out) -> Settings {
         force_after: None,
         drift_every: TICK,
     }
-}
-
-/// The facts as the side task is shown them.
-fn shown(config: &Config, index: usize, seed: &Seed, out: Out) -> NamespaceFacts {
-    let mut facts = facts::facts(config, index, seed);
-    if out.has(Gate::PlanClasses) {
-        hide_openstack_classes(&mut facts);
-    }
-    if out.has(Gate::PlanTemplate) {
-        hide_template(&mut facts);
-    }
-    if out.has(Gate::PlanPods) {
-        hide_pods(&mut facts);
-    }
-    facts
 }
 
 /// Shows `OpenStack` classes as `stackit` ones.
@@ -76,7 +62,7 @@ pub fn hide_pods(facts: &mut NamespaceFacts) {
 
 /// What the leader has seen after it has looked at the state.
 pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
-    let mut facts = shown(config, index, seed, out);
+    let mut facts = facts::facts(config, index, seed);
     if out.has(Gate::SettlePods) {
         hide_pods(&mut facts);
         hide_template(&mut facts);
@@ -85,7 +71,13 @@ pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
         believe_admission(&mut facts);
     }
     let mut seen = Seen::clone(&memory::memory(seed.seen));
-    seen.observe(&facts, ownership(&facts) == Ok(Ownership::RestoringHere), NOW);
+    observe(config, seed, &facts, ownership(&facts) == Ok(Ownership::RestoringHere), &mut seen);
+    memory::number(seen)
+}
+
+/// Takes up what the caches, a LIST of the Machines and the Lease show.
+pub fn observe(config: &Config, seed: &Seed, facts: &NamespaceFacts, restoring: bool, seen: &mut Seen) {
+    seen.observe(facts, restoring, NOW);
     seen.observe_machines(facts.machines.keys().map(|name| &**name));
     let led = |kinds: &[Process]| seed.mcms.iter().enumerate().find(|(_, mcm)| kinds.contains(&mcm.process));
     let holder = led(&[Process::On, Process::Woken]).or_else(|| led(&[Process::Frozen, Process::Cut]));
@@ -101,7 +93,6 @@ pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
             }
         }
     }
-    memory::number(seen)
 }
 
 /// The same memory a tick later.
@@ -135,7 +126,6 @@ impl Asked<'_> {
     fn plan(&self, proof: &Proof) -> Result<(Plan, Option<bool>), Because> {
         let (classes, backoff) = (facts::class_details(self.seed), Backoff::default());
         let shoot = Shoot {
-            namespace: "shoot--p--s",
             facts: &self.facts,
             classes: &classes,
             seen: &self.seen,
@@ -155,7 +145,7 @@ impl Asked<'_> {
 pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out) -> Wish {
     let listed = facts::cloud(config, cloud, out);
     let truth = || Asked {
-        facts: shown(config, index, seed, out),
+        facts: facts::facts(config, index, seed),
         seen: memory::memory(seed.seen),
         nodes: facts::nodes(seed),
         cloud: &listed,
@@ -188,7 +178,22 @@ pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out)
     let is_label = |action: &Action| matches!(action, Action::Label { .. });
     let labelling = [Gate::NodesBeforeLabelling, Gate::Evidence, Gate::ReadBack, Gate::OwnershipGate];
     lied(&labelling, &|asked| lie_about_labels(asked, out), is_label);
+    let is_guard = |action: &Action| matches!(action, Action::CloseGuard | Action::Arm | Action::Touch { .. });
+    let without_openstack = |asked: &mut Asked<'_>| {
+        if out.has(Gate::GuardClasses) {
+            hide_openstack_classes(&mut asked.facts);
+        }
+        if out.has(Gate::GuardTemplate) {
+            hide_template(&mut asked.facts);
+        }
+        if out.has(Gate::GuardPods) {
+            hide_pods(&mut asked.facts);
+        }
+    };
+    lied(&[Gate::GuardClasses, Gate::GuardTemplate, Gate::GuardPods], &without_openstack, is_guard);
     lied(&[Gate::NodesBeforeArming], &|asked| asked.nodes = well(&asked.nodes), |action| matches!(action, Action::Arm));
+    let is_let_go = |action: &Action| matches!(action, Action::SettleNoServer { .. });
+    lied(&[Gate::NodesBeforeSettling], &|asked| asked.nodes = well(&asked.nodes), is_let_go);
     let is_settle = |action: &Action| matches!(action, Action::SettleId { .. } | Action::SettleNoServer { .. });
     let without_pods = |asked: &mut Asked<'_>| {
         hide_pods(&mut asked.facts);
@@ -200,9 +205,7 @@ pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out)
     let is_mark = |action: &Action| matches!(action, Action::MarkWorker { .. });
     lied(&[Gate::WorkerDone, Gate::WorkerLabelled], &|asked| lie_about_done(asked, out), is_mark);
     wish.writes.extend(actions.iter().filter_map(|action| write_of(seed, action)));
-    if let Some(labelled) =
-        labelled.filter(|labelled| *labelled != (seed.migration & LABELLED != 0) && seed.migration != 0)
-    {
+    if let Some(labelled) = labelled.filter(|labelled| *labelled != (seed.migration & LABELLED != 0) && seed.migration != 0) {
         wish.writes.push(Write::Report(labelled));
     }
     wish.writes.sort_by_key(|write| order(*write));
@@ -228,7 +231,8 @@ fn prove(config: &Config, seed: &Seed, out: Out) -> Proof {
     }
 }
 
-fn well(nodes: &[NodeSeen]) -> Vec<NodeSeen> {
+/// Shows every Node as Ready since long ago.
+pub fn well(nodes: &[NodeSeen]) -> Vec<NodeSeen> {
     nodes.iter().map(|node| NodeSeen { ready_since: Some(memory::ago(memory::HORIZON)), ..node.clone() }).collect()
 }
 
@@ -260,16 +264,14 @@ fn without_pods(facts: &NamespaceFacts, seen: &Seen) -> Seen {
     let mut lied = Seen::default();
     for time in times {
         let then = |(name, _): &(&Box<str>, &MachineFacts)| seen.id_since(name).is_some_and(|since| since <= time);
-        let machines =
-            facts.machines.iter().filter(then).map(|(name, machine)| (name.clone(), machine.clone())).collect();
+        let machines = facts.machines.iter().filter(then).map(|(name, machine)| (name.clone(), machine.clone())).collect();
         lied.observe(&NamespaceFacts { machines, ..NamespaceFacts::default() }, false, time);
     }
     lied
 }
 
 fn lie_about_classes(asked: &mut Asked<'_>, out: Out) {
-    let stackit =
-        asked.facts.classes.iter().find(|(_, provider)| **provider == mcm_migration_core::domain::Provider::Stackit);
+    let stackit = asked.facts.classes.iter().find(|(_, provider)| **provider == mcm_migration_core::domain::Provider::Stackit);
     if let (true, Some((stackit, _))) = (out.has(Gate::RetireWanted), stackit) {
         for class in asked.facts.machine_deployments.values_mut() {
             *class = stackit.clone();
@@ -314,8 +316,6 @@ fn write_of(seed: &Seed, action: &Action) -> Option<Write> {
         Action::UnmarkWorker { .. } => Some(Write::Mark(false)),
         // Looking is free: every plan is made with a LIST of now, and after a probe.
         Action::List { .. }
-        | Action::ListParts { .. }
-        | Action::LabelPart { .. }
         | Action::Probe
         | Action::Address { .. }
         | Action::CareForBootVolume { .. }
@@ -331,6 +331,8 @@ pub fn key(state: &State, index: usize) -> (Seed, Cloud) {
     for mcm in &mut seed.mcms {
         (mcm.views, mcm.older, mcm.process) = ([0; 5], [0; 5], Process::Off);
     }
+    (seed.paused_long, seed.turned, seed.goes_back, seed.paused_by_rollback) = (false, false, false, false);
+    (seed.back_seen, seed.back_sent) = (0, Write::None);
     (seed.window, seed.sent, seed.left) = (crate::state::Window::default(), Write::None, Write::None);
     (seed, state.cloud)
 }
