@@ -6,9 +6,9 @@ use mcm_migration_core::decide::{
     ClusterFacts, LastOperationFacts, MachineFacts, McmPodFacts, MigrationFacts, NamespaceFacts, NamespaceLabels, WorkerFacts,
 };
 use mcm_migration_core::domain::{
-    GuardLabel, McmContainers, ProjectId, Provider, Region, Server, ServerId, ServerStatus, StackitProviderId,
+    GuardLabel, McmContainers, PartKind, ProjectId, Provider, Region, Server, ServerId, ServerStatus, StackitProviderId,
 };
-use mcm_migration_core::plan::{ClassDetails, CloudView, Listed, NodeSeen};
+use mcm_migration_core::plan::{ClassDetails, CloudView, Listed, ListedParts, NodeSeen};
 use serde_json::json;
 
 use crate::config::Config;
@@ -210,5 +210,11 @@ pub fn cloud(config: &Config, cloud: &crate::state::Cloud, out: Out) -> CloudVie
     if config.neighbour && !out.has(Gate::ForeignClass) {
         servers.push(made(server(99), "n0", [label("machineclass", CLASS_NAMES[0])].into()));
     }
-    CloudView { lists: [(region(), Listed::new(servers, NOW))].into(), ..CloudView::default() }
+    // Servers without parts that were made apart: nothing is collected through those.
+    let parts = PartKind::ALL.map(|kind| ((region(), kind), ListedParts::new([], NOW)));
+    CloudView {
+        lists: [(region(), Listed::new(servers, NOW))].into(),
+        parts: parts.into(),
+        ..CloudView::default()
+    }
 }

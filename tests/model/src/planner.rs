@@ -126,6 +126,7 @@ impl Asked<'_> {
     fn plan(&self, proof: &Proof) -> Result<(Plan, Option<bool>), Because> {
         let (classes, backoff) = (facts::class_details(self.seed), Backoff::default());
         let shoot = Shoot {
+            namespace: "shoot--p--s",
             facts: &self.facts,
             classes: &classes,
             seen: &self.seen,
@@ -316,6 +317,8 @@ fn write_of(seed: &Seed, action: &Action) -> Option<Write> {
         Action::UnmarkWorker { .. } => Some(Write::Mark(false)),
         // Looking is free: every plan is made with a LIST of now, and after a probe.
         Action::List { .. }
+        | Action::ListParts { .. }
+        | Action::LabelPart { .. }
         | Action::Probe
         | Action::Address { .. }
         | Action::CareForBootVolume { .. }

@@ -60,6 +60,7 @@ pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out)
     }
     let seen = memory::memory(seed.back_seen);
     let next = WayBack {
+        namespace: "shoot--p--s",
         facts: &facts,
         classes: &classes,
         previous: &previous,
@@ -89,7 +90,8 @@ fn write_of(seed: &Seed, step: &Back) -> Option<Write> {
     match step {
         Back::Pause => Some(Write::BackPause),
         Back::OpenGuard => Some(Write::BackGuard),
-        Back::List { .. } => None,
+        // No part was made apart.
+        Back::List { .. } | Back::ListParts { .. } | Back::UnlabelPart { .. } => None,
         Back::Unlabel { machine, .. } => Some(Write::Unlabel(m(machine)? as u8)),
         Back::WriteBack { machine, .. } => with(machine, Write::WriteBack),
         Back::Clean { machine } => with(machine, Write::Clean),
