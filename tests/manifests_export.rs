@@ -31,7 +31,9 @@ async fn the_cron_job_exports_with_read_rights_alone() {
             assert!(!may(&cluster, &[verb, resource, "-A"]).await, "{verb} {resource}");
         }
     }
-    for resource in ["secrets", "configmaps", "pods", "clusters.extensions.gardener.cloud", "machines/status"] {
+    for resource in
+        ["secrets", "configmaps", "pods", "clusters.extensions.gardener.cloud", "leases.coordination.k8s.io"]
+    {
         for verb in ["get", "list", "watch", "patch"] {
             assert!(!may(&cluster, &[verb, resource, "-A"]).await, "{verb} {resource}");
         }
