@@ -7,7 +7,7 @@ use mcm_migration_core::decide::{
     Known, NamespaceFacts, Outcome, Ruling, decide_machine, decide_machine_class, decide_worker,
 };
 use mcm_migration_core::domain::{GuardLabel, McmContainers, Provider};
-use mcm_migration_core::review::{Object, Operation, OldObject, parse_object};
+use mcm_migration_core::review::{Object, OldObject, Operation, parse_object};
 use serde_json::json;
 
 use crate::config::Config;
@@ -32,7 +32,9 @@ pub fn now(seed: &Seed) -> Window {
     for c in 0..CLASSES {
         set(W_CLASS << c, seed.classes[c] != Class::OpenStack);
     }
-    let bits = |holds: fn(&Machine) -> bool| (0..MACHINES).filter(|m| holds(&seed.machines[*m])).fold(0, |bits, m| bits | 1 << m);
+    let bits = |holds: fn(&Machine) -> bool| {
+        (0..MACHINES).filter(|m| holds(&seed.machines[*m])).fold(0, |bits, m| bits | 1 << m)
+    };
     let done = |machine: &Machine| {
         !machine.exists()
             || (!machine.is(MARKED) && machine.id != Id::Legacy && !(machine.is(MIGRATED) && machine.id == Id::Empty))

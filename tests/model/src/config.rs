@@ -50,7 +50,13 @@ pub struct Config {
 impl Config {
     /// One seed, whose shoot is still on OpenStack: Machines with these IDs, in these classes.
     #[must_use]
-    pub fn one_seed(name: &'static str, about: &'static str, ids: [Id; 3], class_of: [usize; 3], budget: Budget) -> Self {
+    pub fn one_seed(
+        name: &'static str,
+        about: &'static str,
+        ids: [Id; 3],
+        class_of: [usize; 3],
+        budget: Budget,
+    ) -> Self {
         let mut seed = Seed { stage: Stage::Ours, template: Template::OpenStack, ..Seed::default() };
         let mut state = State::default();
         seed.pools = [crate::state::NO_POOL; 2];

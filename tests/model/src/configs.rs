@@ -1,7 +1,7 @@
 //! The configurations: each bounds one kind of trouble; together they cover all of it.
 
 use crate::config::Config;
-use crate::state::{Budget, Class, Id, Template};
+use crate::state::{ARMED, Budget, Class, EXISTS, Guard, Id, LABELLED, MIGRATED, Machine, Server, Template};
 
 use Id::{Absent, Empty, Legacy};
 
@@ -25,21 +25,39 @@ const NOTHING: Budget = Budget {
 #[must_use]
 pub fn forward() -> Config {
     let budget = Budget { crashes: 1, ..NOTHING };
-    Config::one_seed("forward", "one Machine, one in flight, the leader changes once", [Legacy, Empty, Absent], [0, 0, 0], budget)
+    Config::one_seed(
+        "forward",
+        "one Machine, one in flight, the leader changes once",
+        [Legacy, Empty, Absent],
+        [0, 0, 0],
+        budget,
+    )
 }
 
 /// One Machine and one in flight; a Node freezes with the machine-controller-manager on it.
 #[must_use]
 pub fn freeze() -> Config {
     let budget = Budget { freezes: 1, ..NOTHING };
-    Config::one_seed("freeze", "one Machine, one in flight, a Node freezes with a machine-controller-manager", [Legacy, Empty, Absent], [0, 0, 0], budget)
+    Config::one_seed(
+        "freeze",
+        "one Machine, one in flight, a Node freezes with a machine-controller-manager",
+        [Legacy, Empty, Absent],
+        [0, 0, 0],
+        budget,
+    )
 }
 
 /// One Machine; a Node freezes and the Deployment flips back once.
 #[must_use]
 pub fn cut() -> Config {
     let budget = Budget { cuts: 1, ..NOTHING };
-    Config::one_seed("cut", "one Machine, one in flight, a machine-controller-manager loses the API server", [Legacy, Empty, Absent], [0, 0, 0], budget)
+    Config::one_seed(
+        "cut",
+        "one Machine, one in flight, a machine-controller-manager loses the API server",
+        [Legacy, Empty, Absent],
+        [0, 0, 0],
+        budget,
+    )
 }
 
 /// The STACKIT machine-controller-manager runs without leader election and loses the API server.
@@ -62,21 +80,34 @@ pub fn churn() -> Config {
 #[must_use]
 pub fn back() -> Config {
     let budget = Budget { template_back: 1, class_back: 1, ..NOTHING };
-    Config::one_seed("back", "two Machines; the Deployment flips back once, and a class", [Legacy, Legacy, Absent], [0, 0, 0], budget)
+    Config::one_seed(
+        "back",
+        "two Machines; the Deployment flips back once, and a class",
+        [Legacy, Legacy, Absent],
+        [0, 0, 0],
+        budget,
+    )
 }
 
 /// The same with two classes, of which one was left behind.
 #[must_use]
 pub fn back_one() -> Config {
     let budget = Budget { template_back: 1, class_back: 1, ..NOTHING };
-    Config::one_seed("back-one", "one Machine; the Deployment flips back once, and a class", [Legacy, Absent, Absent], [0, 0, 0], budget)
+    Config::one_seed(
+        "back-one",
+        "one Machine; the Deployment flips back once, and a class",
+        [Legacy, Absent, Absent],
+        [0, 0, 0],
+        budget,
+    )
 }
 
 /// A new class replaces the first one in the reconcile that switches the shoot.
 #[must_use]
 pub fn roll_out() -> Config {
     let budget = Budget { roll_outs: 1, creates: 1, deletes: 1, ..NOTHING };
-    let about = "one Machine, a new class beside the one that is left behind, a Machine made in it and the old one deleted";
+    let about =
+        "one Machine, a new class beside the one that is left behind, a Machine made in it and the old one deleted";
     Config::one_seed("roll-out", about, [Legacy, Absent, Absent], [0, 1, 1], budget)
 }
 
@@ -107,7 +138,8 @@ pub fn left_behind() -> Config {
 #[must_use]
 pub fn left_behind_in_flight() -> Config {
     let about = "one Machine and one in flight in a class that nothing wants any more";
-    let mut config = leave_behind(Config::one_seed("left-behind-in-flight", about, [Legacy, Empty, Absent], [0, 0, 1], NOTHING));
+    let mut config =
+        leave_behind(Config::one_seed("left-behind-in-flight", about, [Legacy, Empty, Absent], [0, 0, 1], NOTHING));
     config.start.seeds[0].template = Template::OpenStack;
     config
 }
@@ -121,11 +153,23 @@ pub fn back_and_made() -> Config {
     Config { made_on_openstack: true, ..config }
 }
 
+/// The same, of a shoot that is complete at the start.
+fn complete(mut config: Config) -> Config {
+    let seed = &mut config.start.seeds[0];
+    (seed.template, seed.guard, seed.policies_see) = (Template::Stackit, Guard::Closed, true);
+    (seed.migration, seed.worker_marked) = (EXISTS | ARMED | LABELLED, true);
+    seed.classes[0] = Class::Stackit;
+    seed.machines[0] = Machine { id: Id::Rewritten, flags: MIGRATED };
+    config.start.cloud.old[0] = Server::Labelled;
+    Config { back_is_asked: true, ..config }
+}
+
 /// An operator takes the shoot back, and it may go forward again.
 #[must_use]
 pub fn rollback() -> Config {
     let budget = Budget { rollbacks: 1, template_back: 1, class_back: 1, kills: 1, ..NOTHING };
-    let about = "one Machine; an operator takes the shoot back, is interrupted once, Gardener flips back, and forward again";
+    let about =
+        "one Machine; an operator takes the shoot back, is interrupted once, Gardener flips back, and forward again";
     let config = Config::one_seed("rollback", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
     Config { back_is_asked: true, ..config }
 }
@@ -134,9 +178,8 @@ pub fn rollback() -> Config {
 #[must_use]
 pub fn rollback_freeze() -> Config {
     let budget = Budget { rollbacks: 1, template_back: 1, freezes: 1, ..NOTHING };
-    let about = "one Machine; an operator takes the shoot back while a Node freezes, and forward again";
-    let config = Config::one_seed("rollback-freeze", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
-    Config { back_is_asked: true, ..config }
+    let about = "one Machine, migrated; an operator takes the shoot back while a Node freezes, and forward again";
+    complete(Config::one_seed("rollback-freeze", about, [Legacy, Absent, Absent], [0, 0, 0], budget))
 }
 
 /// An operator pauses.
@@ -157,14 +200,26 @@ pub fn meddling() -> Config {
 /// The first Machine's ID names a server of another name.
 #[must_use]
 pub fn misnamed() -> Config {
-    let config = Config::one_seed("misnamed", "the ID of one Machine names somebody else's server", [Legacy, Absent, Absent], [0, 0, 0], NOTHING);
+    let config = Config::one_seed(
+        "misnamed",
+        "the ID of one Machine names somebody else's server",
+        [Legacy, Absent, Absent],
+        [0, 0, 0],
+        NOTHING,
+    );
     Config { misnamed: true, may_wait_for: &["name-mismatch"], ..config }
 }
 
 /// Another landscape in the project has a class of the same name.
 #[must_use]
 pub fn neighbour() -> Config {
-    let config = Config::one_seed("neighbour", "another landscape's server carries the class's label", [Legacy, Absent, Absent], [0, 0, 0], NOTHING);
+    let config = Config::one_seed(
+        "neighbour",
+        "another landscape's server carries the class's label",
+        [Legacy, Absent, Absent],
+        [0, 0, 0],
+        NOTHING,
+    );
     Config { neighbour: true, may_wait_for: &["class-label-foreign"], ..config }
 }
 
@@ -172,7 +227,13 @@ pub fn neighbour() -> Config {
 #[must_use]
 pub fn odd_project() -> Config {
     let budget = Budget { deletes: 1, ..NOTHING };
-    let config = Config::one_seed("odd-project", "the project in the Secret is not a plain UUID", [Legacy, Absent, Absent], [0, 0, 0], budget);
+    let config = Config::one_seed(
+        "odd-project",
+        "the project in the Secret is not a plain UUID",
+        [Legacy, Absent, Absent],
+        [0, 0, 0],
+        budget,
+    );
     Config { odd_project: true, may_wait_for: &["project-unknown"], ..config }
 }
 
@@ -180,7 +241,13 @@ pub fn odd_project() -> Config {
 #[must_use]
 pub fn no_policies() -> Config {
     let budget = Budget { template_back: 1, class_back: 1, ..NOTHING };
-    let config = Config::one_seed("no-policies", "the guard's policies are not installed, and Gardener flips back", [Legacy, Absent, Absent], [0, 0, 0], budget);
+    let config = Config::one_seed(
+        "no-policies",
+        "the guard's policies are not installed, and Gardener flips back",
+        [Legacy, Absent, Absent],
+        [0, 0, 0],
+        budget,
+    );
     Config { no_policies: true, may_wait_for: &["guard-open"], ..config }
 }
 
@@ -188,7 +255,13 @@ pub fn no_policies() -> Config {
 #[must_use]
 pub fn moves() -> Config {
     let budget = Budget { moves: 1, ..NOTHING };
-    Config::one_seed("move", "one Machine, one in flight; the control plane moves to a second seed that is switched", [Legacy, Empty, Absent], [0, 0, 0], budget)
+    Config::one_seed(
+        "move",
+        "one Machine, one in flight; the control plane moves to a second seed that is switched",
+        [Legacy, Empty, Absent],
+        [0, 0, 0],
+        budget,
+    )
 }
 
 /// The shoot moves to a second seed that is not switched.
@@ -213,7 +286,8 @@ pub fn bad_case() -> Config {
 #[must_use]
 pub fn stays() -> Config {
     let budget = Budget { creates: 1, deletes: 1, crashes: 1, freezes: 1, ..NOTHING };
-    let config = Config::one_seed("stays", "a shoot that stays on OpenStack", [Legacy, Empty, Absent], [0, 0, 0], budget);
+    let config =
+        Config::one_seed("stays", "a shoot that stays on OpenStack", [Legacy, Empty, Absent], [0, 0, 0], budget);
     Config { wants_stackit: false, ..config }
 }
 
@@ -236,7 +310,13 @@ pub fn full_three() -> Config {
 /// Two Machines and one in flight in two classes, in one seed.
 #[must_use]
 pub fn three() -> Config {
-    Config::one_seed("three", "two Machines and one in flight, two classes", [Legacy, Legacy, Empty], [0, 1, 1], NOTHING)
+    Config::one_seed(
+        "three",
+        "two Machines and one in flight, two classes",
+        [Legacy, Legacy, Empty],
+        [0, 1, 1],
+        NOTHING,
+    )
 }
 
 /// All that are searched in CI, in the order of the documentation.
@@ -283,33 +363,56 @@ pub fn limits() -> Vec<(Config, &'static str)> {
     let in_flight = |name, about, budget| Config::one_seed(name, about, [Legacy, Empty, Absent], [0, 0, 0], budget);
     vec![
         (
-            in_flight("paused-in-flight", "a Machine in flight, and an operator pauses", Budget { pauses: 1, ..NOTHING }),
+            in_flight(
+                "paused-in-flight",
+                "a Machine in flight, and an operator pauses",
+                Budget { pauses: 1, ..NOTHING },
+            ),
             "A pause says that nothing is to be refused: the gate forward lets the class turn, and the STACKIT MCM makes a second server. The \
              warning of the pause says so.",
         ),
         (
             Config {
                 leaves_in_flight: true,
-                ..in_flight("move-in-flight", "the control plane moves while a Machine is in flight", Budget { moves: 1, ..NOTHING })
+                ..in_flight(
+                    "move-in-flight",
+                    "the control plane moves while a Machine is in flight",
+                    Budget { moves: 1, ..NOTHING },
+                )
             },
             "A Machine that comes to a switched seed without an ID cannot be settled any more: the alarm `in-flight-unresolved` is raised, and \
              the STACKIT MCM makes a second server.",
         ),
         (
-            in_flight("settled-and-back", "a Machine in flight; the Deployment flips back once", Budget { template_back: 1, ..NOTHING }),
+            in_flight(
+                "settled-and-back",
+                "a Machine in flight; the Deployment flips back once",
+                Budget { template_back: 1, ..NOTHING },
+            ),
             "`settled: no-server` stays on a Machine when Gardener turns the Deployment back before the class has turned; the OpenStack MCM may \
              then make its server after all, and the gate forward would not wait for it the next time.",
         ),
         (
             Config {
                 lag_apart: true,
-                ..Config::one_seed("watches-apart", "a Machine is made; the webhook's watches lag apart", [Legacy, Absent, Absent], [0, 0, 0], Budget { creates: 1, ..NOTHING })
+                ..Config::one_seed(
+                    "watches-apart",
+                    "a Machine is made; the webhook's watches lag apart",
+                    [Legacy, Absent, Absent],
+                    [0, 0, 0],
+                    Budget { creates: 1, ..NOTHING },
+                )
             },
             "The gate forward trusts caches that had a sign of life within `--cache-max-age`. If the watch of Machines hangs for that long while \
              the watch of pods does not, a Machine that was made just before the last OpenStack pod ended is not seen.",
         ),
         (
-            Config { name: "bad-case-alive", source_mcm_lives: true, about: "the same as bad-case, and the first seed's MCM goes on too", ..bad_case() },
+            Config {
+                name: "bad-case-alive",
+                source_mcm_lives: true,
+                about: "the same as bad-case, and the first seed's MCM goes on too",
+                ..bad_case()
+            },
             "The owner record stops this program in the first seed, not the STACKIT MCM there. Where that one still has a Machine with an OpenStack \
              ID, it takes the server for an orphan once the second seed has labelled it. Only credentials that are rotated keep it from the cloud.",
         ),

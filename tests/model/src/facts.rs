@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use mcm_migration_core::decide::{
-    ClusterFacts, LastOperationFacts, MachineFacts, McmPodFacts, MigrationFacts, NamespaceFacts, NamespaceLabels, WorkerFacts,
+    ClusterFacts, LastOperationFacts, MachineFacts, McmPodFacts, MigrationFacts, NamespaceFacts, NamespaceLabels,
+    WorkerFacts,
 };
 use mcm_migration_core::domain::{
     GuardLabel, McmContainers, PartKind, ProjectId, Provider, Region, Server, ServerId, ServerStatus, StackitProviderId,
@@ -15,8 +16,8 @@ use crate::config::Config;
 use crate::gates::{Gate, Out};
 use crate::memory::{NOW, ago};
 use crate::state::{
-    ARMED, CLASSES, Class, EXISTS, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, NO_POOL, NOT_READY, PAUSED, POS,
-    SETTLED, Seed, Shown, Stage, TERMINATING, Template,
+    ARMED, CLASSES, Class, EXISTS, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, NO_POOL, NOT_READY,
+    PAUSED, POS, SETTLED, Seed, Shown, Stage, TERMINATING, Template,
 };
 
 /// The domain of the labels.
@@ -142,7 +143,11 @@ pub fn facts(config: &Config, index: usize, seed: &Seed) -> NamespaceFacts {
     let ours: Box<str> = SEED_NAMES[index].into();
     NamespaceFacts {
         namespace: Some(NamespaceLabels { guard, terminating: false }),
-        migration: has(EXISTS).then(|| MigrationFacts { paused: has(PAUSED), armed: has(ARMED), labelled: has(LABELLED) }),
+        migration: has(EXISTS).then(|| MigrationFacts {
+            paused: has(PAUSED),
+            armed: has(ARMED),
+            labelled: has(LABELLED),
+        }),
         classes,
         machines: machines.map(|(m, machine)| (MACHINE_NAMES[m].into(), machine_facts(config, m, *machine))).collect(),
         machine_deployments: pools()
@@ -195,7 +200,8 @@ pub fn cloud(config: &Config, cloud: &crate::state::Cloud, out: Out) -> CloudVie
             label("cluster", "shoot--p--s"),
         ])
     };
-    let made = |id: ServerId, name: &str, labels| Server { id, name: name.into(), status: ServerStatus::Active, labels };
+    let made =
+        |id: ServerId, name: &str, labels| Server { id, name: name.into(), status: ServerStatus::Active, labels };
     let mut servers = Vec::new();
     for m in 0..MACHINES {
         let labelled = cloud.old[m] == crate::state::Server::Labelled;
@@ -212,9 +218,5 @@ pub fn cloud(config: &Config, cloud: &crate::state::Cloud, out: Out) -> CloudVie
     }
     // Servers without parts that were made apart: nothing is collected through those.
     let parts = PartKind::ALL.map(|kind| ((region(), kind), ListedParts::new([], NOW)));
-    CloudView {
-        lists: [(region(), Listed::new(servers, NOW))].into(),
-        parts: parts.into(),
-        ..CloudView::default()
-    }
+    CloudView { lists: [(region(), Listed::new(servers, NOW))].into(), parts: parts.into(), ..CloudView::default() }
 }

@@ -7,7 +7,9 @@ use mcm_migration_core::domain::Reason;
 
 use crate::admission::no_mixed;
 use crate::model::World;
-use crate::state::{Budget, Class, Id, MACHINES, MCMS, Process, SEEDS, Server, Stage, State, TERMINATING, Template, Write};
+use crate::state::{
+    Budget, Class, Id, MACHINES, MCMS, Process, SEEDS, Server, Stage, State, TERMINATING, Template, Write,
+};
 use crate::step::Step;
 
 /// The longest fair schedule.
@@ -81,7 +83,11 @@ impl World {
     /// The next state of the fair schedule: faults heal, what is under way lands, Gardener goes on, then the machine-controller-managers, then the
     /// leader with the first of its writes that does something, then time.
     fn fair(&self, state: &State) -> Option<State> {
-        self.fair_steps(state).into_iter().find_map(|step| self.after(state, step)).or_else(|| self.fair_pass(state)).or_else(|| self.after(state, Step::Tick))
+        self.fair_steps(state)
+            .into_iter()
+            .find_map(|step| self.after(state, step))
+            .or_else(|| self.fair_pass(state))
+            .or_else(|| self.after(state, Step::Tick))
     }
 
     /// The states of the fair schedule, for a reader.
@@ -162,7 +168,8 @@ impl World {
             Id::Rewritten => state.cloud.old[m] == Server::Labelled && seed.machines[m].flags & TERMINATING == 0,
             Id::Born => state.cloud.born & (1 << m) != 0,
         });
-        let switched = !seed.classes.contains(&Class::OpenStack) && seed.mcms[crate::state::POS].process == Process::Off;
+        let switched =
+            !seed.classes.contains(&Class::OpenStack) && seed.mcms[crate::state::POS].process == Process::Off;
         let moved = (0..MACHINES).all(|m| state.wanted & (1 << m) == 0 || seed.machines[m].exists());
         if !self.config.wants_stackit {
             return End::Complete;
@@ -174,7 +181,11 @@ impl World {
             return End::Refused("policy no-mixed");
         }
         if seed.goes_back {
-            return self.back_wish(state, owner).waits.first().map_or(End::Silent, |because| End::Waits(because.reason));
+            return self
+                .back_wish(state, owner)
+                .waits
+                .first()
+                .map_or(End::Silent, |because| End::Waits(because.reason));
         }
         match self.wish(state, owner).waits.first() {
             Some(because) => End::Waits(because.reason),
@@ -184,6 +195,7 @@ impl World {
 
     /// The Worker is marked, or would be by Gardener's next write.
     fn is_marked(&self, state: &State, s: usize) -> bool {
-        state.seeds[s].worker_marked || self.after(state, Step::WorkerWritten(s as u8)).is_some_and(|next| next.seeds[s].worker_marked)
+        state.seeds[s].worker_marked
+            || self.after(state, Step::WorkerWritten(s as u8)).is_some_and(|next| next.seeds[s].worker_marked)
     }
 }

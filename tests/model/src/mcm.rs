@@ -166,7 +166,8 @@ impl State {
     pub fn pst_sweeps(&mut self, config: &Config, seed: usize, m: usize) -> bool {
         let pst = &self.seeds[seed].mcms[PST];
         let lists = pst.acts() && pst.may_see_class(config.class_of[m], Class::Stackit);
-        if lists && self.cloud.old[m] == Server::Labelled && pst.may_see_machine(m, &[Id::Absent, Id::Legacy, Id::Born]) {
+        if lists && self.cloud.old[m] == Server::Labelled && pst.may_see_machine(m, &[Id::Absent, Id::Legacy, Id::Born])
+        {
             self.delete_old(m, Why::Orphan);
             return true;
         }

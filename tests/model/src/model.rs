@@ -8,11 +8,12 @@ use crate::config::Config;
 use crate::gates::{Gate, Out};
 use crate::memory::HORIZON;
 use crate::planner::{self, Wish};
-use crate::state::{
-    ARMED, CLASSES, Class, EARLY, EXISTS, FOREIGN, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, Mcm, NO_POOL, NOT_READY, OBJECTS, PAUSED,
-    PAUSE_BROKEN, POS, PST, Process, SEEDS, SETTLED, Seed, Server, Shown, Stage, State, TERMINATING, Template, Window, Write,
-};
 use crate::search::machine_is_done;
+use crate::state::{
+    ARMED, CLASSES, Class, EARLY, EXISTS, FOREIGN, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, Mcm,
+    NO_POOL, NOT_READY, OBJECTS, PAUSE_BROKEN, PAUSED, POS, PST, Process, SEEDS, SETTLED, Seed, Server, Shown, Stage,
+    State, TERMINATING, Template, Window, Write,
+};
 use crate::step::Step;
 use crate::{memo, way_back};
 
@@ -63,7 +64,9 @@ impl World {
     #[must_use]
     pub fn wish(&self, state: &State, index: usize) -> Rc<Wish> {
         let (seed, cloud) = planner::key(state, index);
-        memo::wish(self.id, (index as u8, seed, cloud), || Rc::new(planner::wish(&self.config, index, &seed, &cloud, self.out)))
+        memo::wish(self.id, (index as u8, seed, cloud), || {
+            Rc::new(planner::wish(&self.config, index, &seed, &cloud, self.out))
+        })
     }
 
     /// What a rollback would write, and what it waits for.
@@ -149,8 +152,18 @@ impl World {
                 steps.push(Step::GuardRemoved(s));
             }
             for kind in 0..MCMS as u8 {
-                steps.extend([Step::PodStarts(s, kind), Step::PodEnds(s, kind), Step::PodForced(s, kind), Step::Leads(s, kind)]);
-                steps.extend([Step::Freezes(s, kind), Step::Wakes(s, kind), Step::CutOff(s, kind), Step::Restarts(s, kind)]);
+                steps.extend([
+                    Step::PodStarts(s, kind),
+                    Step::PodEnds(s, kind),
+                    Step::PodForced(s, kind),
+                    Step::Leads(s, kind),
+                ]);
+                steps.extend([
+                    Step::Freezes(s, kind),
+                    Step::Wakes(s, kind),
+                    Step::CutOff(s, kind),
+                    Step::Restarts(s, kind),
+                ]);
             }
             for c in (0..seed.classes.len() as u8).filter(|c| seed.classes[usize::from(*c)] != Class::Absent) {
                 steps.extend([Step::ClassForward(s, c), Step::ClassGoes(s, c)]);
@@ -242,7 +255,8 @@ impl World {
             seed.window.open |= now.open;
             seed.window.settled |= now.settled;
             seed.window.done |= now.done;
-            if !self.config.lag_apart && seed.template == Template::Stackit && seed.classes.contains(&Class::OpenStack) {
+            if !self.config.lag_apart && seed.template == Template::Stackit && seed.classes.contains(&Class::OpenStack)
+            {
                 for c in 0..CLASSES {
                     let may = state.seeds[index].classes[c] == Class::OpenStack && self.may_flip(state, index, c);
                     state.seeds[index].window.flips |= u8::from(may) << c;
@@ -265,7 +279,9 @@ impl World {
             state.seeds[index].seen = seen;
             if state.seeds[index].goes_back {
                 (key.seen, key.back_seen) = (0, state.seeds[index].back_seen);
-                let seen = memo::back_look(self.id, (index as u8, key), || way_back::look(&self.config, index, &key, self.out));
+                let seen = memo::back_look(self.id, (index as u8, key), || {
+                    way_back::look(&self.config, index, &key, self.out)
+                });
                 state.seeds[index].back_seen = seen;
             }
         }
@@ -305,11 +321,16 @@ impl World {
             Step::MachineWritten(s, m) => world.machine_written(state, usize::from(s), usize::from(m)),
             Step::WorkerWritten(s) => {
                 let s = usize::from(s);
-                if state.seeds[s].stage != Stage::Absent && !state.seeds[s].worker_marked && world.worker_marked(state, s) {
+                if state.seeds[s].stage != Stage::Absent
+                    && !state.seeds[s].worker_marked
+                    && world.worker_marked(state, s)
+                {
                     world.mark(state, s);
                 }
             }
-            Step::RecordMoves | Step::Leaves | Step::Persists | Step::Arrives | Step::RestoreEnds => world.moves(state, step),
+            Step::RecordMoves | Step::Leaves | Step::Persists | Step::Arrives | Step::RestoreEnds => {
+                world.moves(state, step)
+            }
             Step::LeftBehind(m) | Step::Restored(m) => world.moves_machine(state, step, usize::from(m)),
             Step::Crashes(s) => {
                 let seed = &mut state.seeds[usize::from(s)];
@@ -471,7 +492,12 @@ impl World {
                 }
             }
             // With a Machine in flight the move is another hazard, which nobody here can end; see the limits.
-            Step::Leaves if !bad && state.budget.moves > 0 && first.stage == Stage::Ours && (self.config.leaves_in_flight || !in_flight) => {
+            Step::Leaves
+                if !bad
+                    && state.budget.moves > 0
+                    && first.stage == Stage::Ours
+                    && (self.config.leaves_in_flight || !in_flight) =>
+            {
                 state.budget.moves -= 1;
                 (first.stage, first.template) = (Stage::Leaving, Template::None);
                 for mcm in first.mcms.iter_mut().filter(|mcm| mcm.shown == Shown::Here) {
@@ -526,10 +552,15 @@ impl World {
 
     fn moves_machine(&self, state: &mut State, step: Step, m: usize) {
         match step {
-            Step::LeftBehind(_) if state.seeds[0].stage == Stage::Persisted => state.seeds[0].machines[m] = Machine::default(),
+            Step::LeftBehind(_) if state.seeds[0].stage == Stage::Persisted => {
+                state.seeds[0].machines[m] = Machine::default()
+            }
             Step::Restored(_) if state.seeds[1].stage == Stage::Restoring => {
                 let carried = state.carried[m];
-                if !state.seeds[1].machines[m].exists() && carried.exists() && !no_mixed(&self.config, &state.seeds[1], carried, self.out) {
+                if !state.seeds[1].machines[m].exists()
+                    && carried.exists()
+                    && !no_mixed(&self.config, &state.seeds[1], carried, self.out)
+                {
                     state.seeds[1].machines[m] = Machine { flags: carried.flags & !TERMINATING, ..carried };
                     state.carried[m] = Machine::default();
                 }
@@ -570,7 +601,13 @@ impl World {
                 let back = template == Template::OpenStack;
                 let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
                 let unasked = back && config.back_is_asked && !seed.goes_back;
-                if !reconciled || unasked || seed.turned || seed.template == template || (back && state.budget.template_back == 0) || (!back && !config.wants_stackit) {
+                if !reconciled
+                    || unasked
+                    || seed.turned
+                    || seed.template == template
+                    || (back && state.budget.template_back == 0)
+                    || (!back && !config.wants_stackit)
+                {
                     return;
                 }
                 state.budget.template_back -= u8::from(back);
@@ -585,7 +622,8 @@ impl World {
                 let right = (kind == POS as u8 && seed.template == Template::OpenStack)
                     || (kind == PST as u8 && seed.template == Template::Stackit);
                 let dead = config.bad_case && !config.source_mcm_lives && s == 0 && state.record != 0;
-                let restored = !dead && (seed.stage != Stage::Restoring || state.carried.iter().all(|machine| !machine.exists()));
+                let restored =
+                    !dead && (seed.stage != Stage::Restoring || state.carried.iter().all(|machine| !machine.exists()));
                 let mcm = &mut seed.mcms[usize::from(kind)];
                 if right && restored && mcm.shown == Shown::Gone && mcm.process == Process::Off {
                     (mcm.shown, mcm.restarts) = (Shown::Here, 0);
@@ -597,7 +635,10 @@ impl World {
                 let other = seed.mcms[usize::from(1 - kind)].process;
                 let mcm = &mut seed.mcms[usize::from(kind)];
                 // The Lease of one that is frozen runs out.
-                if mcm.shown == Shown::Here && mcm.process == Process::Off && matches!(other, Process::Off | Process::Frozen) {
+                if mcm.shown == Shown::Here
+                    && mcm.process == Process::Off
+                    && matches!(other, Process::Off | Process::Frozen)
+                {
                     mcm.process = Process::On;
                 }
             }
@@ -649,7 +690,8 @@ impl World {
                 let seed = &state.seeds[index];
                 let wanted = seed.pools.contains(&(c as u8));
                 let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
-                let asked = reconciled && wanted && seed.template == Template::Stackit && seed.classes[c] == Class::OpenStack;
+                let asked =
+                    reconciled && wanted && seed.template == Template::Stackit && seed.classes[c] == Class::OpenStack;
                 if asked && self.may_flip(state, index, c) {
                     state.seeds[index].classes[c] = Class::Stackit;
                 }
@@ -664,7 +706,8 @@ impl World {
             }
             Step::RollOut(s) => {
                 let seed = &mut state.seeds[usize::from(s)];
-                if state.budget.roll_outs > 0 && seed.template == Template::Stackit && seed.classes[1] == Class::Absent {
+                if state.budget.roll_outs > 0 && seed.template == Template::Stackit && seed.classes[1] == Class::Absent
+                {
                     state.budget.roll_outs -= 1;
                     seed.classes[1] = Class::Stackit;
                 }
@@ -700,7 +743,11 @@ impl World {
             Step::MachineDeleted(s, m) => {
                 let m = usize::from(m);
                 let seed = &mut state.seeds[usize::from(s)];
-                if state.budget.deletes > 0 && seed.machines[m].exists() && !seed.machines[m].is(TERMINATING) && seed.stage == Stage::Ours {
+                if state.budget.deletes > 0
+                    && seed.machines[m].exists()
+                    && !seed.machines[m].is(TERMINATING)
+                    && seed.stage == Stage::Ours
+                {
                     state.budget.deletes -= 1;
                     seed.machines[m].flags |= TERMINATING;
                     state.wanted &= !(1 << m);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mcm_migration_core::decide::{Because, MachineFacts, NamespaceFacts};
 use mcm_migration_core::domain::Reason;
 use mcm_migration_core::plan::{
-    Action, Backoff, CloudView, LeaseSighting, NodeSeen, NodesRule, Ownership, Plan, Proof, Seen, Settings, Shoot, ownership,
-    plan, report,
+    Action, Backoff, CloudView, LeaseSighting, NodeSeen, NodesRule, Ownership, Plan, Proof, Seen, Settings, Shoot,
+    ownership, plan, report,
 };
 
 use crate::config::Config;
@@ -206,7 +206,9 @@ pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out)
     let is_mark = |action: &Action| matches!(action, Action::MarkWorker { .. });
     lied(&[Gate::WorkerDone, Gate::WorkerLabelled], &|asked| lie_about_done(asked, out), is_mark);
     wish.writes.extend(actions.iter().filter_map(|action| write_of(seed, action)));
-    if let Some(labelled) = labelled.filter(|labelled| *labelled != (seed.migration & LABELLED != 0) && seed.migration != 0) {
+    if let Some(labelled) =
+        labelled.filter(|labelled| *labelled != (seed.migration & LABELLED != 0) && seed.migration != 0)
+    {
         wish.writes.push(Write::Report(labelled));
     }
     wish.writes.sort_by_key(|write| order(*write));
@@ -265,14 +267,16 @@ fn without_pods(facts: &NamespaceFacts, seen: &Seen) -> Seen {
     let mut lied = Seen::default();
     for time in times {
         let then = |(name, _): &(&Box<str>, &MachineFacts)| seen.id_since(name).is_some_and(|since| since <= time);
-        let machines = facts.machines.iter().filter(then).map(|(name, machine)| (name.clone(), machine.clone())).collect();
+        let machines =
+            facts.machines.iter().filter(then).map(|(name, machine)| (name.clone(), machine.clone())).collect();
         lied.observe(&NamespaceFacts { machines, ..NamespaceFacts::default() }, false, time);
     }
     lied
 }
 
 fn lie_about_classes(asked: &mut Asked<'_>, out: Out) {
-    let stackit = asked.facts.classes.iter().find(|(_, provider)| **provider == mcm_migration_core::domain::Provider::Stackit);
+    let stackit =
+        asked.facts.classes.iter().find(|(_, provider)| **provider == mcm_migration_core::domain::Provider::Stackit);
     if let (true, Some((stackit, _))) = (out.has(Gate::RetireWanted), stackit) {
         for class in asked.facts.machine_deployments.values_mut() {
             *class = stackit.clone();

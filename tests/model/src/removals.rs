@@ -61,15 +61,31 @@ pub const BITES: &[Removal] = &[
 /// Gates whose absence alone the others make up for, and with which of them it does not.
 pub const HELD: &[Removal] = &[
     held(&[AdmissionGuard], configs::meddling, "nothing is armed without the guard, and keep-guard keeps it"),
-    held(&[AdmissionClasses], configs::left_behind, "the guard is not closed beside an OpenStack class; see both out, below"),
+    held(
+        &[AdmissionClasses],
+        configs::left_behind,
+        "the guard is not closed beside an OpenStack class; see both out, below",
+    ),
     bites(&[AdmissionClasses, GuardClasses], configs::left_behind),
-    held(&[AdmissionTemplate], configs::back_one, "without an OpenStack class, which no-way-back refuses, an OpenStack MCM does nothing"),
+    held(
+        &[AdmissionTemplate],
+        configs::back_one,
+        "without an OpenStack class, which no-way-back refuses, an OpenStack MCM does nothing",
+    ),
     held(&[AdmissionPods], configs::back_one, "the same"),
     held(&[GuardTemplate], configs::back_one, "the same"),
     held(&[GuardPods], configs::back_one, "the gate forward lets no class turn while there is such a pod"),
-    held(&[RetireSettled], configs::left_behind_in_flight, "retiring a class is a write that the gate forward sees; see both out, below"),
+    held(
+        &[RetireSettled],
+        configs::left_behind_in_flight,
+        "retiring a class is a write that the gate forward sees; see both out, below",
+    ),
     held(&[ForwardSettled], configs::left_behind_in_flight, "the side task does not ask for it; see both out, below"),
     bites(&[RetireSettled, ForwardSettled], configs::left_behind_in_flight),
-    held(&[RetireWanted], configs::roll_out_in_flight, "it keeps Gardener's own switch from being anticipated, which costs no server here"),
+    held(
+        &[RetireWanted],
+        configs::roll_out_in_flight,
+        "it keeps Gardener's own switch from being anticipated, which costs no server here",
+    ),
     held(&[WorkerLabelled], configs::forward, "the marker, which goes only when every label is there"),
 ];

@@ -69,9 +69,13 @@ pub fn step(step: Step, seeds: bool) -> String {
         Step::PosDeletes(s, m) => (Some(s), format!("the OpenStack MCM deletes the server of m{m}, and m{m} goes")),
         Step::PosSweeps(s, m) => (Some(s), format!("**the OpenStack MCM takes the server of m{m} for an orphan**")),
         Step::PstCreates(s, m) => (Some(s), format!("the STACKIT MCM makes a server for m{m}")),
-        Step::PstDeletes(s, m) => (Some(s), format!("the STACKIT MCM deletes what the ID of m{m} names, and m{m} goes")),
+        Step::PstDeletes(s, m) => {
+            (Some(s), format!("the STACKIT MCM deletes what the ID of m{m} names, and m{m} goes"))
+        }
         Step::PstSweeps(s, m) => (Some(s), format!("**the STACKIT MCM takes the server of m{m} for an orphan**")),
-        Step::NeighbourSweeps(m) => (None, format!("**the MCM of another landscape takes the server of m{m} for an orphan**")),
+        Step::NeighbourSweeps(m) => {
+            (None, format!("**the MCM of another landscape takes the server of m{m} for an orphan**"))
+        }
         Step::Freezes(s, kind) => (Some(s), format!("the Node of {} freezes", mcm(kind))),
         Step::Wakes(s, kind) => (Some(s), format!("the Node of {} wakes up", mcm(kind))),
         Step::CutOff(s, kind) => (Some(s), format!("{} is cut off from the API server", mcm(kind))),
@@ -92,7 +96,9 @@ pub fn step(step: Step, seeds: bool) -> String {
         Step::BackLands(s) => (Some(s), "what the rollback sent lands".to_owned()),
         Step::RollbackKilled(s) => (Some(s), "the rollback is killed, and begun again".to_owned()),
         Step::RollbackEnds(s) => (Some(s), "the rollback is through".to_owned()),
-        Step::RecordMoves => (None, "the shoot is given to seed b (and the owner record with it, where there is one)".to_owned()),
+        Step::RecordMoves => {
+            (None, "the shoot is given to seed b (and the owner record with it, where there is one)".to_owned())
+        }
         Step::Leaves => (None, "the control plane begins to leave seed a".to_owned()),
         Step::Persists => (None, "the Machines of seed a are persisted".to_owned()),
         Step::LeftBehind(m) => (None, format!("m{m} is taken out of seed a")),

@@ -109,11 +109,8 @@ pub struct Found {
 pub fn search(world: World, threads: usize) -> Found {
     let checker = world.checker().threads(threads);
     let checker = checker.finish_when(stateright::HasDiscoveries::AnyFailures).spawn_bfs().join();
-    let mut broken: Vec<_> = checker
-        .discoveries()
-        .into_iter()
-        .map(|(name, path)| (name, path.into_actions()))
-        .collect();
+    let mut broken: Vec<_> =
+        checker.discoveries().into_iter().map(|(name, path)| (name, path.into_actions())).collect();
     broken.sort_by_key(|(_, steps)| steps.len());
     Found { unique: checker.unique_state_count(), steps: checker.state_count(), depth: checker.max_depth(), broken }
 }

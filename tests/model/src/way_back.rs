@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::facts::{self, MACHINE_NAMES};
 use crate::gates::{Gate, Out};
 use crate::memory::{self, NOW};
-use crate::planner::{observe, settings, well, Wish};
+use crate::planner::{Wish, observe, settings, well};
 use crate::state::{
     ARMED, Cloud, EXISTS, Guard, Id, MACHINES, MARKED, Machine, PAUSED, SETTLED, Seed, Server, State, Write,
 };
@@ -73,9 +73,10 @@ pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out)
     }
     .next(NOW);
     match next {
-        Next::Do(steps) => {
-            Wish { writes: steps.iter().filter_map(|step| write_of(seed, step)).collect(), waits: Vec::<Because>::new() }
-        }
+        Next::Do(steps) => Wish {
+            writes: steps.iter().filter_map(|step| write_of(seed, step)).collect(),
+            waits: Vec::<Because>::new(),
+        },
         Next::Wait { reasons, .. } | Next::Refuse(reasons) => Wish { writes: Vec::new(), waits: reasons },
         Next::Done => Wish::default(),
     }

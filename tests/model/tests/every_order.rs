@@ -41,12 +41,20 @@ fn run(jobs: &[Job]) -> Vec<Found> {
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some((index, job)) = { let n = next.fetch_add(1, Ordering::Relaxed); jobs.get(n).map(|job| (n, job)) } {
+                while let Some((index, job)) = {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    jobs.get(n).map(|job| (n, job))
+                } {
                     let began = Instant::now();
                     let one = search(World::new(job.config, job.out), 1);
                     println!(
                         "{} [{}]: {} states, {} steps, depth {}, {:.1} s{}",
-                        job.title, job.config.name, one.unique, one.steps, one.depth, began.elapsed().as_secs_f32(),
+                        job.title,
+                        job.config.name,
+                        one.unique,
+                        one.steps,
+                        one.depth,
+                        began.elapsed().as_secs_f32(),
                         if one.broken.is_empty() { "" } else { ", a counterexample" }
                     );
                     found.lock().unwrap().insert(index, one);
@@ -135,18 +143,23 @@ fn no_order_of_more_costs_a_server() {
 #[ignore = "for one who works on one configuration"]
 fn only() {
     let wanted = std::env::var("MODEL_ONLY").unwrap_or_default();
-    let all = configs::all().into_iter().chain(configs::long()).chain(configs::limits().into_iter().map(|(config, _)| config));
+    let all = configs::all()
+        .into_iter()
+        .chain(configs::long())
+        .chain(configs::limits().into_iter().map(|(config, _)| config));
     let jobs: Vec<Job> = all.map(job).chain(BITES.iter().chain(HELD).map(removed)).collect();
     let jobs: Vec<Job> = jobs.into_iter().filter(|job| wanted.split(',').any(|name| name == job.config.name)).collect();
-    for (job, found) in jobs.iter().zip(run(&jobs)) {
-        println!("{} {}", job.title, tell(job, &found));
+    for job in &jobs {
+        println!("{} {}", job.title, tell(job, &run(std::slice::from_ref(job))[0]));
     }
 }
 
 fn document() -> String {
     let everything = everything();
     let mut text = String::from(include_str!("../counterexamples.head.md"));
-    text.push_str("\n## What was searched\n\n| configuration | what can go wrong in it | states | steps |\n|---|---|---|---|\n");
+    text.push_str(
+        "\n## What was searched\n\n| configuration | what can go wrong in it | states | steps |\n|---|---|---|---|\n",
+    );
     let (mut states, mut steps) = (0, 0);
     for (job, found) in &everything.safe {
         let _ = writeln!(text, "| `{}` | {} | {} | {} |", job.config.name, job.config.about, found.unique, found.steps);
@@ -154,7 +167,11 @@ fn document() -> String {
     }
     let _ = writeln!(text, "| all | | {states} | {steps} |");
     let forward = orders(&World::new(configs::forward(), Out::default())).expect("no step of it can be taken twice");
-    let _ = writeln!(text, "\nThe {} states of `forward` alone stand for {forward} different orders from the start to the end.", everything.safe[0].1.unique);
+    let _ = writeln!(
+        text,
+        "\nThe {} states of `forward` alone stand for {forward} different orders from the start to the end.",
+        everything.safe[0].1.unique
+    );
     text.push_str("\n## Each gate taken away\n\n");
     for (job, found) in &everything.bites {
         let _ = write!(text, "### Without: {}\n\n{}", job.title, tell(job, found));
@@ -164,7 +181,11 @@ fn document() -> String {
         let _ = write!(text, "### Without: {}\n\n", job.title);
         match removal.held_by {
             Some(by) => {
-                let _ = write!(text, "Configuration `{}`, {} states: no counterexample. What holds: {by}.\n\n", job.config.name, found.unique);
+                let _ = write!(
+                    text,
+                    "Configuration `{}`, {} states: no counterexample. What holds: {by}.\n\n",
+                    job.config.name, found.unique
+                );
             }
             None => text.push_str(&tell(job, found)),
         }
@@ -184,5 +205,8 @@ fn the_counterexamples_are_documented() {
         std::fs::write(&path, &wanted).unwrap();
     }
     let is = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(is == wanted, "docs/counterexamples.md differs; write it anew with UPDATE_DOCS=1 cargo test -p migration-model");
+    assert!(
+        is == wanted,
+        "docs/counterexamples.md differs; write it anew with UPDATE_DOCS=1 cargo test -p migration-model"
+    );
 }
