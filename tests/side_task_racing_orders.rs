@@ -20,7 +20,7 @@ use racing_orders::crew::Crew;
 use racing_orders::order::Order;
 use racing_orders::play::{Tally, play};
 use racing_orders::{finish, neighbour, order::Step};
-use side_task_support::{LONG, Seed, assert_harmless};
+use side_task_support::{Seed, assert_harmless};
 use simulator::Operation;
 
 /// How many orders are played.
@@ -90,5 +90,4 @@ async fn in_every_order_no_server_dies_every_shoot_completes_and_no_other_write_
         seed.cloud().count(Operation::PatchServer),
     );
     assert!(failed.is_empty(), "play one again with MCM_RACE_ORDER: {failed:?}");
-    assert!(start.elapsed() < LONG * 20, "{:?}", start.elapsed());
 }

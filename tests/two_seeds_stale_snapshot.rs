@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use side_task_support::{LONG, Seed};
 use two_seeds_support::destination::switch;
 use two_seeds_support::snapshot::Snapshot;
-use two_seeds_support::{Seeds, await_ids, destination, ids, key, source};
+use two_seeds_support::{Seeds, await_ids, destination, ids, key, kills, source};
 
 const NEW: &str = "stackit://";
 
@@ -97,7 +97,7 @@ async fn labels_that_are_left_under_old_ids_kill_at_the_switch_unless_they_are_t
             seeds.assert_no_server_lost(&shoot).await;
             stackit.verdict().unwrap();
         } else {
-            let killed = tokio::time::timeout(LONG, stackit.would_kill()).await.expect("it finds them by their labels");
+            let killed = kills(&stackit).await;
             assert_eq!(killed.machine_id, shoot.legacy_id(killed.machine.rsplit('/').next().unwrap()));
         }
     }

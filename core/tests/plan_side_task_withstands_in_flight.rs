@@ -7,7 +7,7 @@ mod worlds;
 use mcm_migration_core::decide::{Because, MachineFacts};
 use mcm_migration_core::domain::{Reason, Server, ServerStatus};
 use mcm_migration_core::plan::{Action, Listed};
-use side_task::example::{NOW, OPENSTACK, before_the_flip, change, legacy, pod, server, without_id};
+use side_task::example::{NOW, OPENSTACK, before_the_flip, change, legacy, nodes, pod, server, without_id};
 use side_task::{Case, eu01, secs, server_id, steps};
 
 fn planned(case: &Case) -> Vec<&'static str> {
@@ -73,11 +73,18 @@ fn a_machine_is_let_go_only_after_the_time_out_by_a_list_taken_after_it() {
 }
 
 #[test]
-fn a_machine_that_was_made_later_is_let_go_at_once() {
+fn a_machine_that_was_made_later_is_let_go_once_no_pod_can_wake_up_any_more() {
     let mut case = before_the_flip(&[("m-0", without_id())], vec![]);
     case.looks[0].facts.machines.clear();
-    case.now = secs(101);
     case.looks.truncate(1);
+    let ready = case.looks[0].at + case.settings.nodes.ready_for;
+    case.now = ready - secs(1);
+    assert_eq!((planned(&case), case.waits("m-0")), (vec![], vec!["seed-node-lost (n-1)".to_owned()]));
+    case.now = ready;
+    // A pod that is gone may still run on a Node that hangs, and ask for a server when it wakes up.
+    case.nodes = Some(nodes(&[Some(0), None]));
+    assert_eq!((planned(&case), case.waits("m-0")), (vec![], vec!["seed-node-lost (n-1)".to_owned()]));
+    case.nodes = Some(nodes(&[Some(0), Some(0)]));
     assert_eq!(case.actions(), [Action::SettleNoServer { machine: "m-0".into() }]);
     case.looks[0].listed = false;
     assert_eq!((planned(&case), case.waits("m-0")), (vec![], vec!["in-flight".to_owned()]), "nobody listed them");

@@ -141,11 +141,11 @@ fn check(world: &World, step: &Step) -> Result<(), TestCaseError> {
             prop_assert_eq!(world.facts.machines[machine].provider_id.to_string(), new_id(n));
         }
         Step::OpenGuard => {
-            let made_by_stackit = |(name, machine): (&Box<str>, &MachineFacts)| {
+            for (name, machine) in &world.facts.machines {
                 let stackit = machine.provider_id.starts_with("stackit:") && !machine.migrated;
-                (stackit || machine.provider_id.is_empty()) && !world.leave_behind.contains(name)
-            };
-            prop_assert!(!world.facts.machines.iter().any(made_by_stackit));
+                let made_by_stackit = stackit || machine.provider_id.is_empty();
+                prop_assert!(!made_by_stackit || world.leave_behind.contains(name), "{name}");
+            }
         }
         Step::TakeGuardOff => {
             prop_assert!(rolling_back && world.facts.migration.is_some_and(|migration| !migration.armed));

@@ -45,11 +45,12 @@ fn network_interfaces_and_volumes_lose_our_labels_and_what_cannot_be_written_hol
     // A label with another value, and one on a part of another server, are somebody else's.
     world.parts[0].labels.insert("mcm-migration-shoot".into(), "other".into());
     world.parts[3].server = Some(server_id(9));
-    let all = [Step::List { region: eu01() }];
-    all.iter().for_each(|step| world.carry_out(step));
+    world.carry_out(&Step::List { region: eu01() });
     let Next::Do(lists) = world.next() else { panic!("{:?}", world.next()) };
     assert!(lists.len() == 2 && lists.iter().all(|step| step.name() == "list-parts" && step.subject() == "eu01"));
-    lists.iter().for_each(|step| world.carry_out(step));
+    for step in &lists {
+        world.carry_out(step);
+    }
     let Next::Do(steps) = world.next() else { panic!("{:?}", world.next()) };
     let keys = |step: &Step| match step {
         Step::UnlabelPart { machine, keys, .. } => (machine.to_string(), keys.len()),

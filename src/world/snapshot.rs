@@ -51,9 +51,9 @@ pub(crate) async fn way_back_snapshot(client: &Client, namespace: &str) -> Resul
     let (mut facts, classes, machines) = read.await?;
     facts.classes = classes.iter().map(|(name, class)| (name.clone(), class.provider)).collect();
     let mut previous = BTreeMap::new();
-    for (name, machine, annotation) in machines.objects {
-        previous.extend(annotation.map(|id| (name.clone(), id)));
-        facts.machines.insert(name, machine);
+    for machine in machines.objects {
+        previous.extend(machine.previous.map(|id| (machine.name.clone(), id)));
+        facts.machines.insert(machine.name, machine.facts);
     }
     Ok(WayBackSnapshot { facts, classes, previous })
 }
@@ -90,13 +90,19 @@ pub(crate) async fn machine_to_write_back(
     let Some(text) = call::get(client, Resource::Machines, namespace, name).await? else { return Ok(None) };
     let object: &RawValue =
         serde_json::from_str(&text).map_err(|error| unreadable(Resource::Machines, "an answer".to_owned(), &error))?;
-    let (_, _, previous) = machine_with_previous(object)?;
+    let previous = machine_with_previous(object)?.previous;
     let (facts, version) = machine_of(&text)?;
     Ok(Some((facts, version, previous)))
 }
 
-/// Name, facts and annotation `previous-provider-id` of a Machine.
-fn machine_with_previous(object: &RawValue) -> Result<(Box<str>, MachineFacts, Option<Box<str>>), WorldError> {
+/// A Machine, and its annotation `previous-provider-id`.
+struct WithPrevious {
+    name: Box<str>,
+    facts: MachineFacts,
+    previous: Option<Box<str>>,
+}
+
+fn machine_with_previous(object: &RawValue) -> Result<WithPrevious, WorldError> {
     #[derive(Deserialize)]
     struct View {
         metadata: Metadata,
@@ -112,13 +118,11 @@ fn machine_with_previous(object: &RawValue) -> Result<(Box<str>, MachineFacts, O
         serde_json::from_str(object.get()).map_err(|error| unreadable(resource, name_of(object), &error))?;
     let previous = view.metadata.annotations.unwrap_or_default().remove(keys::PREVIOUS_PROVIDER_ID);
     let previous = previous.map(|value| value.as_str().unwrap_or_default().into());
-    match seen.fact {
-        Some(Fact::Machine(facts)) => Ok((seen.name, facts, previous)),
-        _ => {
-            let message = "it is no Machine".to_owned();
-            Err(WorldError::Unreadable { resource, what: seen.name.into(), message })
-        }
+    if let Some(Fact::Machine(facts)) = seen.fact {
+        return Ok(WithPrevious { name: seen.name, facts, previous });
     }
+    let message = "it is no Machine".to_owned();
+    Err(WorldError::Unreadable { resource, what: seen.name.into(), message })
 }
 
 /// What ownership is decided by: Namespace, MachineMigration, Workers, Cluster.

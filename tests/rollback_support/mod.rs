@@ -271,7 +271,7 @@ pub fn condition(migration: &Value, type_: &str) -> String {
     found.map(|found| format!("{} {}", text(found, "status"), text(found, "reason"))).unwrap_or_default()
 }
 
-/// The PATCHes of servers that took labels off: nothing but our keys, each `null`.
+/// The writes to servers that took labels off: nothing but our keys, each `null`.
 pub fn assert_only_ours_came_off(journal: &[Call]) -> usize {
     let patches = journal.iter().filter(|call| call.by.is_none() && call.operation == Operation::PatchServer);
     let mut count = 0;

@@ -8,6 +8,7 @@ pub mod source;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcm_stand_in::{Killed, Mcm};
 use rig::{Product, Shoot, TxtZone, objects};
 use serde_json::{Value, json};
 use simulator::{Call, Cloud, Operation};
@@ -116,4 +117,13 @@ pub async fn await_ids(seed: &Seed, shoot: &Shoot, beginning: &str) {
 pub async fn await_reason(product: &Product, reason: &str, within: Duration) {
     let said = product.await_log(|line| line.to_string().contains(reason), within).await;
     said.unwrap_or_else(|error| panic!("nothing is said of {reason}: {error:#}"));
+}
+
+/// Waits until an MCM would kill, which is what the test is about, and ends it.
+pub async fn kills(mcm: &Mcm) -> Killed {
+    let killed = tokio::time::timeout(LONG, mcm.would_kill()).await.expect("this is where servers die");
+    mcm.stop().await.unwrap();
+    // What it would have killed besides is no surprise either.
+    drop(mcm.killed());
+    killed
 }

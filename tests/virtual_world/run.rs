@@ -168,13 +168,23 @@ async fn begin(seed: u64, start: Start) -> (Sum, Result<(), String>) {
     let complete = async {
         let disturbed = start.mischievous || start.comes_back.is_some();
         let peace = if disturbed { mischief::UNTIL + Duration::from_secs(1200) } else { Duration::ZERO };
-        while lock(&world).violations.is_empty() && (lock(&world).now() < peace || !is_complete(&world)) {
+        loop {
+            let (violated, now) = {
+                let world = lock(&world);
+                (!world.violations.is_empty(), world.now())
+            };
+            if violated || (now >= peace && is_complete(&world)) {
+                break;
+            }
             tokio::time::sleep(Duration::from_secs(5)).await;
         }
     };
     let ended = tokio::time::timeout(LONGEST, complete).await;
     tasks.abort_all();
-    let sum = Sum { slowest_restore: lock(&world).slowest_restore, ..lock(&world).journal.sum() };
+    let sum = {
+        let world = lock(&world);
+        Sum { slowest_restore: world.slowest_restore, ..world.journal.sum() }
+    };
     let violations = std::mem::take(&mut lock(&world).violations);
     if !violations.is_empty() {
         return (sum, Err(violations.join("\n")));

@@ -66,5 +66,5 @@ async fn rollback(flags: &RollbackFlags) -> Exit {
         wait: flags.wait,
         wrote: false,
     };
-    if flags.dry_run { walk.outline().await } else { walk.run().await }
+    if flags.dry_run { Box::pin(walk.outline()).await } else { Box::pin(walk.run()).await }
 }

@@ -19,6 +19,14 @@ pub struct Config {
     pub second_seed_switched: bool,
     /// The first seed is cut off from its gardenlet and goes on when the shoot moves.
     pub bad_case: bool,
+    /// Gardener turns the shoot back only after an operator has asked for it.
+    pub back_is_asked: bool,
+    /// In the bad case, the machine-controller-manager of the first seed goes on as well.
+    pub source_mcm_lives: bool,
+    /// Machines are made only after the Deployment has flipped back, and by the OpenStack machine-controller-manager.
+    pub made_on_openstack: bool,
+    /// The shoot may move while a Machine has no ID.
+    pub leaves_in_flight: bool,
     /// The owner record is looked up.
     pub owner_record: bool,
     /// The server that the first Machine's ID names has another name.
@@ -59,6 +67,7 @@ impl Config {
                 seed.classes[class] = Class::OpenStack;
                 seed.pools[class] = u8::try_from(class).unwrap_or_default();
                 state.wanted |= 1 << index;
+                state.ever |= 1 << index;
             }
             if id == Id::Legacy {
                 state.cloud.old[index] = Server::There;
@@ -74,6 +83,10 @@ impl Config {
             wants_stackit: true,
             second_seed_switched: true,
             bad_case: false,
+            back_is_asked: false,
+            source_mcm_lives: false,
+            made_on_openstack: false,
+            leaves_in_flight: false,
             owner_record: false,
             misnamed: false,
             odd_project: false,

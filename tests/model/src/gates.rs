@@ -40,11 +40,11 @@ gates! {
     /// Admission: the project.
     AdmissionProject = 7, "admission: the project is a plain UUID";
     /// The side task: no class is `OpenStack`.
-    PlanClasses = 8, "side task: no MachineClass is OpenStack before the guard closes";
+    GuardClasses = 8, "guard and arm: no MachineClass is OpenStack";
     /// The side task: the Deployment.
-    PlanTemplate = 9, "side task: the Deployment has no OpenStack container";
+    GuardTemplate = 9, "guard and arm: the Deployment has no OpenStack container";
     /// The side task: pods.
-    PlanPods = 10, "side task: no pod with the OpenStack container";
+    GuardPods = 10, "guard and arm: no pod with the OpenStack container";
     /// The probe of the guard.
     Probe = 11, "side task: the guard is probed before arming";
     /// Nodes before arming.
@@ -91,6 +91,16 @@ gates! {
     NoMixed = 32, "policy no-mixed";
     /// The Worker: all done.
     WorkerDone = 33, "Worker: every Machine is done";
+    /// Nodes before settling.
+    NodesBeforeSettling = 35, "side task: every Node Ready for a while before a Machine counts as without a server";
+    /// Rollback: STACKIT gone.
+    BackStackitGone = 36, "rollback: no STACKIT machine-controller-manager is left";
+    /// Rollback: nodes.
+    BackNodes = 37, "rollback: every Node Ready for a while";
+    /// Rollback: labels off.
+    BackLabels = 38, "rollback: our labels come off the servers, read back, before an ID is written back";
+    /// Rollback: quarantine.
+    BackQuarantine = 39, "rollback: quarantine and evidence before the guard is taken off";
     /// The Worker: `Labelled`.
     WorkerLabelled = 34, "Worker: the condition `Labelled`";
 }

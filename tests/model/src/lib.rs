@@ -7,13 +7,18 @@
 
 pub mod admission;
 pub mod config;
+pub mod configs;
 pub mod facts;
+pub mod fair;
 pub mod gates;
 pub mod mcm;
 pub mod memo;
 pub mod memory;
 pub mod model;
 pub mod planner;
+pub mod removals;
+pub mod render;
 pub mod search;
 pub mod state;
 pub mod step;
+pub mod way_back;

@@ -83,7 +83,9 @@ impl State {
             && pos.may_see_class(config.class_of[m], Class::OpenStack)
             && self.cloud.old[m] == Server::Absent;
         if may {
-            self.cloud.old[m] = Server::Asked;
+            // One that has woken up acts for some seconds only, long before a LIST has to show what it asked for.
+            let woken = pos.process == Process::Woken;
+            self.cloud.old[m] = if woken { Server::AskedBefore } else { Server::Asked };
             self.seeds[seed].mcms[POS].has_met(m);
         }
         may

@@ -48,6 +48,8 @@ pub struct Memo {
     of: u64,
     looks: Map<(u8, Seed), u32>,
     aged: Map<u32, u32>,
+    back_looks: Map<(u8, Seed), u32>,
+    back_wishes: Map<(u8, Seed, Cloud), Rc<Wish>>,
     wishes: Map<(u8, Seed, Cloud), Rc<Wish>>,
     machines: Map<(u8, Seed, u8, Machine), Machine>,
     flips: Map<(u8, Seed, u8), bool>,
@@ -79,6 +81,8 @@ macro_rules! remembered {
 
 remembered!(look, looks, (u8, Seed) => u32);
 remembered!(aged, aged, u32 => u32);
+remembered!(back_look, back_looks, (u8, Seed) => u32);
+remembered!(back_wish, back_wishes, (u8, Seed, Cloud) => Rc<Wish>);
 remembered!(wish, wishes, (u8, Seed, Cloud) => Rc<Wish>);
 remembered!(machine, machines, (u8, Seed, u8, Machine) => Machine);
 remembered!(flip, flips, (u8, Seed, u8) => bool);

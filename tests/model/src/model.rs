@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::admission::{self, keep_guard, keep_ids, no_mixed, no_way_back};
 use crate::config::Config;
 use crate::gates::{Gate, Out};
-use crate::memo;
 use crate::memory::HORIZON;
 use crate::planner::{self, Wish};
+use crate::search::machine_is_done;
 use crate::state::{
-    ARMED, CLASSES, Class, EXISTS, FOREIGN, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, Mcm,
+    ARMED, CLASSES, Class, EARLY, EXISTS, FOREIGN, Guard, Id, LABELLED, MACHINES, MARKED, MCMS, MIGRATED, Machine, Mcm,
     NO_POOL, NOT_READY, OBJECTS, PAUSE_BROKEN, PAUSED, POS, PST, Process, SEEDS, SETTLED, Seed, Server, Shown, Stage,
-    State, TERMINATING, Template, W_ARMED, Window, Write,
+    State, TERMINATING, Template, Window, Write,
 };
 use crate::step::Step;
+use crate::{memo, way_back};
 
 /// A configuration, and the gates that are out.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,8 @@ pub struct World {
     pub config: Config,
     /// The gates that are out.
     pub out: Out,
+    /// Whether every state's fair schedule is followed to its end.
+    pub completes: bool,
     id: u64,
 }
 
@@ -31,7 +34,13 @@ impl World {
     #[must_use]
     pub fn new(config: Config, out: Out) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self { config, out, id: NEXT.fetch_add(1, Ordering::Relaxed) }
+        Self { config, out, completes: out == Out::default(), id: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// Its number, which no other world has.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// The state to begin with.
@@ -60,6 +69,17 @@ impl World {
         })
     }
 
+    /// What a rollback would write, and what it waits for.
+    #[must_use]
+    pub fn back_wish(&self, state: &State, index: usize) -> Rc<Wish> {
+        let (mut seed, cloud) = planner::key(state, index);
+        let at = &state.seeds[index];
+        (seed.seen, seed.back_seen, seed.paused_by_rollback) = (0, at.back_seen, at.paused_by_rollback);
+        memo::back_wish(self.id, (index as u8, seed, cloud), || {
+            Rc::new(way_back::wish(&self.config, index, &seed, &cloud, self.out))
+        })
+    }
+
     /// What somebody's write makes of a Machine.
     fn written(&self, state: &State, index: usize, m: usize) -> Machine {
         let (mut seed, _) = planner::key(state, index);
@@ -68,6 +88,18 @@ impl World {
         memo::machine(self.id, (index as u8, seed, m as u8, machine), || {
             admission::write_machine(&self.config, index, &seed, m, machine, self.out)
         })
+    }
+
+    /// Whether a shoot that does not migrate is left alone: no policy refuses anything, admission changes nothing, the side task writes nothing.
+    #[must_use]
+    pub fn leaves_alone(&self, state: &State) -> bool {
+        let seed = &state.seeds[0];
+        self.config.wants_stackit
+            || (!no_way_back(&self.config, seed, self.out)
+                && !keep_ids(&self.config, seed, self.out)
+                && seed.machines.iter().all(|machine| !no_mixed(&self.config, seed, *machine, self.out))
+                && (0..MACHINES).all(|m| self.written(state, 0, m) == seed.machines[m])
+                && self.wish(state, 0).writes.is_empty())
     }
 
     /// Whether the next pass takes the mark of each marked Worker away whose Machines are not done.
@@ -108,6 +140,9 @@ impl World {
             }
             if budget.crashes > 0 {
                 steps.push(Step::Crashes(s));
+            }
+            if self.config.start.budget.rollbacks > 0 {
+                self.of_rollback(state, s, &mut steps);
             }
             if budget.pauses > 0 {
                 steps.push(Step::Pauses(s));
@@ -164,6 +199,19 @@ impl World {
         steps
     }
 
+    fn of_rollback(&self, state: &State, s: u8, steps: &mut Vec<Step>) {
+        let seed = &state.seeds[usize::from(s)];
+        if !seed.goes_back {
+            steps.push(Step::RollbackStarts(s));
+        } else if seed.back_sent != Write::None {
+            steps.extend([Step::BackLands(s), Step::RollbackKilled(s)]);
+        } else {
+            let wish = self.back_wish(state, usize::from(s));
+            steps.extend(wish.writes.iter().map(|write| Step::BackSends(s, *write)));
+            steps.extend([Step::RollbackKilled(s), Step::RollbackEnds(s)]);
+        }
+    }
+
     fn of_writes(&self, state: &State, s: u8, steps: &mut Vec<Step>) {
         let seed = &state.seeds[usize::from(s)];
         if seed.left != Write::None {
@@ -173,8 +221,13 @@ impl World {
             steps.push(Step::Lands(s));
             return;
         }
+        self.sends(state, s, steps);
+    }
+
+    /// What the leader of a seed may send now.
+    pub fn sends(&self, state: &State, s: u8, steps: &mut Vec<Step>) {
         let fenced = self.config.owner_record && !self.out.has(Gate::OwnerRecord) && (state.record != 0) == (s == 0);
-        if !fenced {
+        if !fenced && state.seeds[usize::from(s)].stage != Stage::Absent {
             steps.extend(self.wish(state, usize::from(s)).writes.iter().map(|write| Step::Send(s, *write)));
         }
     }
@@ -188,7 +241,7 @@ impl World {
             return None;
         }
         self.settle(&mut next);
-        Some(next)
+        (next != *state).then_some(next)
     }
 
     /// Informers, caches and leaders take up what has changed.
@@ -224,6 +277,13 @@ impl World {
             }
             let seen = memo::look(self.id, (index as u8, key), || planner::look(&self.config, index, &key, self.out));
             state.seeds[index].seen = seen;
+            if state.seeds[index].goes_back {
+                (key.seen, key.back_seen) = (0, state.seeds[index].back_seen);
+                let seen = memo::back_look(self.id, (index as u8, key), || {
+                    way_back::look(&self.config, index, &key, self.out)
+                });
+                state.seeds[index].back_seen = seen;
+            }
         }
     }
 
@@ -260,8 +320,12 @@ impl World {
             Step::PstSweeps(s, m) => drop(state.pst_sweeps(&world.config, usize::from(s), usize::from(m))),
             Step::MachineWritten(s, m) => world.machine_written(state, usize::from(s), usize::from(m)),
             Step::WorkerWritten(s) => {
-                if state.seeds[usize::from(s)].stage != Stage::Absent && world.worker_marked(state, usize::from(s)) {
-                    state.seeds[usize::from(s)].worker_marked = true;
+                let s = usize::from(s);
+                if state.seeds[s].stage != Stage::Absent
+                    && !state.seeds[s].worker_marked
+                    && world.worker_marked(state, s)
+                {
+                    world.mark(state, s);
                 }
             }
             Step::RecordMoves | Step::Leaves | Step::Persists | Step::Arrives | Step::RestoreEnds => {
@@ -293,10 +357,20 @@ impl World {
 
     fn put(&self, state: &mut State, s: usize, m: usize, machine: Machine) {
         let seed = &mut state.seeds[s];
-        if machine.id == Id::Rewritten && seed.migration & PAUSED != 0 && seed.window.open & W_ARMED == 0 {
+        if machine.id == Id::Rewritten && seed.migration & PAUSED != 0 && seed.paused_long {
             state.harm |= PAUSE_BROKEN;
         }
         state.seeds[s].machines[m] = machine;
+    }
+
+    /// Marks the Worker. That something was done a moment ago excuses it, no more.
+    fn mark(&self, state: &mut State, s: usize) {
+        let seed = &mut state.seeds[s];
+        seed.worker_marked = true;
+        let excused = (0..MACHINES).all(|m| machine_is_done(seed, &state.cloud, m) || seed.window.done & (1 << m) != 0);
+        if !excused {
+            state.harm |= EARLY;
+        }
     }
 
     /// A write of the side task takes effect, if what it relies on is still so.
@@ -304,7 +378,14 @@ impl World {
         let may_flip = |state: &State, c: u8| self.may_flip(state, s, usize::from(c));
         let was = |state: &State, m: u8, machine: Machine| state.seeds[s].machines[usize::from(m)] == machine;
         match write {
-            Write::None => {}
+            Write::None
+            | Write::BackPause
+            | Write::BackGuard
+            | Write::Unlabel(_)
+            | Write::WriteBack(..)
+            | Write::Clean(..)
+            | Write::GuardOff
+            | Write::LiftPause => {}
             Write::SettleId(m, machine) if was(state, m, machine) => {
                 state.seeds[s].machines[usize::from(m)] = Machine { id: Id::Legacy, flags: machine.flags | MIGRATED };
             }
@@ -346,7 +427,8 @@ impl World {
                     }
                 }
             }
-            Write::Mark(marked) => state.seeds[s].worker_marked = marked,
+            Write::Mark(true) => self.mark(state, s),
+            Write::Mark(false) => state.seeds[s].worker_marked = false,
             Write::Report(labelled) => {
                 let migration = &mut state.seeds[s].migration;
                 if *migration & EXISTS != 0 {
@@ -358,7 +440,10 @@ impl World {
 
     fn tick(&self, state: &mut State) {
         let under_way = |seed: &Seed| {
-            seed.sent != Write::None || seed.left != Write::None || (seed.guard != Guard::None && !seed.policies_see)
+            seed.sent != Write::None
+                || seed.left != Write::None
+                || seed.back_sent != Write::None
+                || (seed.guard != Guard::None && !seed.policies_see)
         };
         if state.seeds.iter().any(under_way) || state.cloud.old.contains(&Server::AskedBefore) {
             return;
@@ -380,6 +465,10 @@ impl World {
                 mcm_ticks(mcm, on[1 - kind], self.config.election || kind == POS);
             }
             let seed = &mut state.seeds[index];
+            if seed.goes_back {
+                seed.back_seen = memo::aged(self.id, seed.back_seen, || planner::aged(seed.back_seen));
+            }
+            (seed.paused_long, seed.turned) = (seed.migration & PAUSED != 0, false);
             seed.seen = memo::aged(self.id, seed.seen, || planner::aged(seed.seen));
             let stale = self.out.has(Gate::AdmissionFresh) || self.out.has(Gate::ForwardFresh);
             if !stale {
@@ -391,10 +480,24 @@ impl World {
     fn moves(&self, state: &mut State, step: Step) {
         let (bad, arrived) = (self.config.bad_case, state.seeds[1].stage != Stage::Absent);
         let first = &mut state.seeds[0];
+        let in_flight = first.machines.iter().any(|machine| machine.id == Id::Empty);
         let no_pods = first.mcms.iter().all(|mcm| mcm.shown == Shown::Gone);
         match step {
-            Step::RecordMoves if bad && state.record == 0 && state.budget.moves > 0 => state.record = 1,
-            Step::Leaves if !bad && state.budget.moves > 0 && first.stage == Stage::Ours => {
+            Step::RecordMoves if bad && state.record == 0 && state.budget.moves > 0 => {
+                state.record = 1;
+                if !self.config.source_mcm_lives {
+                    for mcm in &mut first.mcms {
+                        (mcm.shown, mcm.process) = (Shown::Gone, Process::Off);
+                    }
+                }
+            }
+            // With a Machine in flight the move is another hazard, which nobody here can end; see the limits.
+            Step::Leaves
+                if !bad
+                    && state.budget.moves > 0
+                    && first.stage == Stage::Ours
+                    && (self.config.leaves_in_flight || !in_flight) =>
+            {
                 state.budget.moves -= 1;
                 (first.stage, first.template) = (Stage::Leaving, Template::None);
                 for mcm in first.mcms.iter_mut().filter(|mcm| mcm.shown == Shown::Here) {
@@ -497,7 +600,10 @@ impl World {
                 let seed = &mut state.seeds[usize::from(s)];
                 let back = template == Template::OpenStack;
                 let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
+                let unasked = back && config.back_is_asked && !seed.goes_back;
                 if !reconciled
+                    || unasked
+                    || seed.turned
                     || seed.template == template
                     || (back && state.budget.template_back == 0)
                     || (!back && !config.wants_stackit)
@@ -505,7 +611,7 @@ impl World {
                     return;
                 }
                 state.budget.template_back -= u8::from(back);
-                seed.template = template;
+                (seed.template, seed.turned) = (template, true);
                 let other = if back { PST } else { POS };
                 if seed.mcms[other].shown == Shown::Here {
                     seed.mcms[other].shown = Shown::Leaving;
@@ -515,7 +621,9 @@ impl World {
                 let seed = &mut state.seeds[usize::from(s)];
                 let right = (kind == POS as u8 && seed.template == Template::OpenStack)
                     || (kind == PST as u8 && seed.template == Template::Stackit);
-                let restored = seed.stage != Stage::Restoring || state.carried.iter().all(|machine| !machine.exists());
+                let dead = config.bad_case && !config.source_mcm_lives && s == 0 && state.record != 0;
+                let restored =
+                    !dead && (seed.stage != Stage::Restoring || state.carried.iter().all(|machine| !machine.exists()));
                 let mcm = &mut seed.mcms[usize::from(kind)];
                 if right && restored && mcm.shown == Shown::Gone && mcm.process == Process::Off {
                     (mcm.shown, mcm.restarts) = (Shown::Here, 0);
@@ -622,13 +730,14 @@ impl World {
                 let seed = &mut state.seeds[usize::from(s)];
                 let runs = seed.mcms.iter().any(Mcm::writes);
                 let wanted = seed.pools.contains(&(config.class_of[m] as u8)) && seed.stage == Stage::Ours;
-                let used = state.wanted & (1 << m) != 0
-                    || state.cloud.old[m] != Server::Absent
-                    || state.cloud.born & (1 << m) != 0;
-                if state.budget.creates > 0 && runs && wanted && !used && !seed.machines[m].exists() {
+                let used = state.ever & (1 << m) != 0;
+                let turned_back = seed.mcms[POS].writes() && state.budget.template_back == 0;
+                let in_time = !config.made_on_openstack || turned_back;
+                if state.budget.creates > 0 && in_time && runs && wanted && !used {
                     state.budget.creates -= 1;
                     seed.machines[m] = Machine { id: Id::Empty, flags: 0 };
                     state.wanted |= 1 << m;
+                    state.ever |= 1 << m;
                 }
             }
             Step::MachineDeleted(s, m) => {
@@ -662,6 +771,32 @@ impl World {
                     (seed.guard, seed.policies_see) = (Guard::None, false);
                 }
             }
+            Step::RollbackStarts(s) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                if state.budget.rollbacks > 0 && seed.guard == Guard::Closed && seed.stage == Stage::Ours {
+                    state.budget.rollbacks -= 1;
+                    (seed.goes_back, seed.back_seen) = (true, way_back::nothing());
+                }
+            }
+            Step::BackSends(s, write) => state.seeds[usize::from(s)].back_sent = write,
+            Step::BackLands(s) => {
+                let write = std::mem::take(&mut state.seeds[usize::from(s)].back_sent);
+                way_back::land(state, usize::from(s), write);
+            }
+            Step::RollbackKilled(s) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                if state.budget.kills > 0 && seed.goes_back {
+                    state.budget.kills -= 1;
+                    seed.back_seen = way_back::nothing();
+                }
+            }
+            Step::RollbackEnds(s) => {
+                let wish = self.back_wish(state, usize::from(s));
+                let seed = &mut state.seeds[usize::from(s)];
+                if seed.goes_back && seed.back_sent == Write::None && wish.writes.is_empty() && wish.waits.is_empty() {
+                    (seed.goes_back, seed.back_seen) = (false, 0);
+                }
+            }
             Step::Pauses(s) => {
                 let seed = &mut state.seeds[usize::from(s)];
                 if seed.migration & PAUSED == 0 && seed.stage == Stage::Ours {
@@ -669,7 +804,14 @@ impl World {
                     seed.migration |= PAUSED | EXISTS;
                 }
             }
-            Step::Resumes(s) => state.seeds[usize::from(s)].migration &= !PAUSED,
+            Step::Resumes(s) => {
+                let seed = &mut state.seeds[usize::from(s)];
+                if seed.paused_by_rollback {
+                    return;
+                }
+                seed.migration &= !PAUSED;
+                seed.paused_long = false;
+            }
             _ => {}
         }
     }

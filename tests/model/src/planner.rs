@@ -24,7 +24,8 @@ pub struct Wish {
     pub waits: Vec<Because>,
 }
 
-fn settings(out: Out) -> Settings {
+/// The settings, in ticks.
+pub fn settings(out: Out) -> Settings {
     let unless = |gate: Gate, ticks: u32| if out.has(gate) { TICK * 0 } else { TICK * ticks };
     Settings {
         quarantine: unless(Gate::Quarantine, 2),
@@ -38,21 +39,6 @@ fn settings(out: Out) -> Settings {
         force_after: None,
         drift_every: TICK,
     }
-}
-
-/// The facts as the side task is shown them.
-fn shown(config: &Config, index: usize, seed: &Seed, out: Out) -> NamespaceFacts {
-    let mut facts = facts::facts(config, index, seed);
-    if out.has(Gate::PlanClasses) {
-        hide_openstack_classes(&mut facts);
-    }
-    if out.has(Gate::PlanTemplate) {
-        hide_template(&mut facts);
-    }
-    if out.has(Gate::PlanPods) {
-        hide_pods(&mut facts);
-    }
-    facts
 }
 
 /// Shows `OpenStack` classes as `stackit` ones.
@@ -76,7 +62,7 @@ pub fn hide_pods(facts: &mut NamespaceFacts) {
 
 /// What the leader has seen after it has looked at the state.
 pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
-    let mut facts = shown(config, index, seed, out);
+    let mut facts = facts::facts(config, index, seed);
     if out.has(Gate::SettlePods) {
         hide_pods(&mut facts);
         hide_template(&mut facts);
@@ -85,7 +71,13 @@ pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
         believe_admission(&mut facts);
     }
     let mut seen = Seen::clone(&memory::memory(seed.seen));
-    seen.observe(&facts, ownership(&facts) == Ok(Ownership::RestoringHere), NOW);
+    observe(config, seed, &facts, ownership(&facts) == Ok(Ownership::RestoringHere), &mut seen);
+    memory::number(seen)
+}
+
+/// Takes up what the caches, a LIST of the Machines and the Lease show.
+pub fn observe(config: &Config, seed: &Seed, facts: &NamespaceFacts, restoring: bool, seen: &mut Seen) {
+    seen.observe(facts, restoring, NOW);
     seen.observe_machines(facts.machines.keys().map(|name| &**name));
     let led = |kinds: &[Process]| seed.mcms.iter().enumerate().find(|(_, mcm)| kinds.contains(&mcm.process));
     let holder = led(&[Process::On, Process::Woken]).or_else(|| led(&[Process::Frozen, Process::Cut]));
@@ -101,7 +93,6 @@ pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
             }
         }
     }
-    memory::number(seen)
 }
 
 /// The same memory a tick later.
@@ -155,7 +146,7 @@ impl Asked<'_> {
 pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out) -> Wish {
     let listed = facts::cloud(config, cloud, out);
     let truth = || Asked {
-        facts: shown(config, index, seed, out),
+        facts: facts::facts(config, index, seed),
         seen: memory::memory(seed.seen),
         nodes: facts::nodes(seed),
         cloud: &listed,
@@ -188,7 +179,22 @@ pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out)
     let is_label = |action: &Action| matches!(action, Action::Label { .. });
     let labelling = [Gate::NodesBeforeLabelling, Gate::Evidence, Gate::ReadBack, Gate::OwnershipGate];
     lied(&labelling, &|asked| lie_about_labels(asked, out), is_label);
+    let is_guard = |action: &Action| matches!(action, Action::CloseGuard | Action::Arm | Action::Touch { .. });
+    let without_openstack = |asked: &mut Asked<'_>| {
+        if out.has(Gate::GuardClasses) {
+            hide_openstack_classes(&mut asked.facts);
+        }
+        if out.has(Gate::GuardTemplate) {
+            hide_template(&mut asked.facts);
+        }
+        if out.has(Gate::GuardPods) {
+            hide_pods(&mut asked.facts);
+        }
+    };
+    lied(&[Gate::GuardClasses, Gate::GuardTemplate, Gate::GuardPods], &without_openstack, is_guard);
     lied(&[Gate::NodesBeforeArming], &|asked| asked.nodes = well(&asked.nodes), |action| matches!(action, Action::Arm));
+    let is_let_go = |action: &Action| matches!(action, Action::SettleNoServer { .. });
+    lied(&[Gate::NodesBeforeSettling], &|asked| asked.nodes = well(&asked.nodes), is_let_go);
     let is_settle = |action: &Action| matches!(action, Action::SettleId { .. } | Action::SettleNoServer { .. });
     let without_pods = |asked: &mut Asked<'_>| {
         hide_pods(&mut asked.facts);
@@ -228,7 +234,8 @@ fn prove(config: &Config, seed: &Seed, out: Out) -> Proof {
     }
 }
 
-fn well(nodes: &[NodeSeen]) -> Vec<NodeSeen> {
+/// Shows every Node as Ready since long ago.
+pub fn well(nodes: &[NodeSeen]) -> Vec<NodeSeen> {
     nodes.iter().map(|node| NodeSeen { ready_since: Some(memory::ago(memory::HORIZON)), ..node.clone() }).collect()
 }
 
@@ -331,6 +338,8 @@ pub fn key(state: &State, index: usize) -> (Seed, Cloud) {
     for mcm in &mut seed.mcms {
         (mcm.views, mcm.older, mcm.process) = ([0; 5], [0; 5], Process::Off);
     }
+    (seed.paused_long, seed.turned, seed.goes_back, seed.paused_by_rollback) = (false, false, false, false);
+    (seed.back_seen, seed.back_sent) = (0, Write::None);
     (seed.window, seed.sent, seed.left) = (crate::state::Window::default(), Write::None, Write::None);
     (seed, state.cloud)
 }

@@ -2,8 +2,9 @@
 
 use stateright::{Checker, Model, Property};
 
+use crate::fair::End;
 use crate::model::World;
-use crate::state::{EARLY, FOREIGN, Id, KILLED, LEAKED, MACHINES, MARKED, PAUSE_BROKEN, REFUSED, Server, State};
+use crate::state::{Cloud, EARLY, FOREIGN, Id, KILLED, LEAKED, MACHINES, MARKED, PAUSE_BROKEN, Seed, Server, State};
 use crate::step::Step;
 
 impl Model for World {
@@ -23,7 +24,7 @@ impl Model for World {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        vec![
+        let mut properties = vec![
             Property::always(NO_DEATH, |_, state: &State| state.harm & KILLED == 0),
             Property::always(NO_LEAK, |_, state: &State| state.harm & LEAKED == 0),
             Property::always(NO_FOREIGN, |_, state: &State| state.harm & FOREIGN == 0),
@@ -31,8 +32,14 @@ impl Model for World {
                 state.harm & EARLY == 0 && (marked_is_done(state) || world.takes_marks_away(state))
             }),
             Property::always(PAUSE, |_, state: &State| state.harm & PAUSE_BROKEN == 0),
-            Property::always(NO_REFUSAL, |_, state: &State| state.harm & REFUSED == 0),
-        ]
+            Property::always(NO_REFUSAL, |world: &Self, state: &State| world.leaves_alone(state)),
+        ];
+        if self.completes {
+            properties.push(Property::always(ENDS, |world: &Self, state: &State| {
+                state.harm != 0 || world.may_end_so(world.end(state).0)
+            }));
+        }
+        properties
     }
 }
 
@@ -49,16 +56,39 @@ pub const PAUSE: &str = "nothing is rewritten while paused";
 /// The sixth.
 pub const NO_REFUSAL: &str = "no write of a shoot that does not migrate is refused";
 
+/// The seventh.
+pub const ENDS: &str = "a fair schedule completes, or names its reason";
+
+impl World {
+    /// Whether a fair schedule may end like this.
+    #[must_use]
+    pub fn may_end_so(&self, end: End) -> bool {
+        match end {
+            End::Complete => true,
+            End::Waits(reason) => self.config.may_wait_for.contains(&reason.name()),
+            End::Refused(policy) => self.config.may_wait_for.contains(&policy),
+            // An invariant that breaks on the way is told by that invariant.
+            End::Harmed => true,
+            End::Silent | End::Endless => false,
+        }
+    }
+}
+
 /// Whether everything is done where the Worker says so.
 #[must_use]
 pub fn marked_is_done(state: &State) -> bool {
-    state.seeds.iter().filter(|seed| seed.worker_marked).all(|seed| {
-        (0..MACHINES).all(|m| match seed.machines[m].id {
-            Id::Absent | Id::Empty | Id::Born => true,
-            Id::Legacy => false,
-            Id::Rewritten => !seed.machines[m].is(MARKED) && state.cloud.old[m] != Server::There,
-        })
-    })
+    let marked = state.seeds.iter().filter(|seed| seed.worker_marked);
+    marked.into_iter().all(|seed| (0..MACHINES).all(|m| machine_is_done(seed, &state.cloud, m)))
+}
+
+/// Whether nothing is left to do for a Machine.
+#[must_use]
+pub fn machine_is_done(seed: &Seed, cloud: &Cloud, m: usize) -> bool {
+    match seed.machines[m].id {
+        Id::Absent | Id::Empty | Id::Born => true,
+        Id::Legacy => false,
+        Id::Rewritten => !seed.machines[m].is(MARKED) && cloud.old[m] != Server::There,
+    }
 }
 
 /// What a search found.
@@ -83,4 +113,26 @@ pub fn search(world: World, threads: usize) -> Found {
         checker.discoveries().into_iter().map(|(name, path)| (name, path.into_actions())).collect();
     broken.sort_by_key(|(_, steps)| steps.len());
     Found { unique: checker.unique_state_count(), steps: checker.state_count(), depth: checker.max_depth(), broken }
+}
+
+/// How many different orders of steps lead from the start to an end, where nothing can happen twice; none where something can.
+#[must_use]
+pub fn orders(world: &World) -> Option<u128> {
+    let mut known = std::collections::HashMap::new();
+    count(world, &world.start(), &mut known)
+}
+
+fn count(world: &World, state: &State, known: &mut std::collections::HashMap<State, Option<u128>>) -> Option<u128> {
+    if let Some(count) = known.get(state) {
+        // One that is not counted yet lies on the way to itself.
+        return *count;
+    }
+    known.insert(*state, None);
+    let next = world.next_states(state);
+    let mut total = u128::from(next.is_empty());
+    for next in next {
+        total = total.checked_add(count(world, &next, known)?)?;
+    }
+    known.insert(*state, Some(total));
+    Some(total)
 }

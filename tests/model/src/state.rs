@@ -234,6 +234,20 @@ pub enum Write {
     Mark(bool),
     /// Write the condition `Labelled`.
     Report(bool),
+    /// Rollback: pause.
+    BackPause,
+    /// Rollback: set the guard to `rolling-back`.
+    BackGuard,
+    /// Rollback: take our labels off the server of a Machine.
+    Unlabel(u8),
+    /// Rollback: write the old ID of a Machine, which must still be as it was, back.
+    WriteBack(u8, Machine),
+    /// Rollback: take what is left over off a Machine, which must still be as it was.
+    Clean(u8, Machine),
+    /// Rollback: take the guard off.
+    GuardOff,
+    /// Rollback: lift its own pause.
+    LiftPause,
 }
 
 /// One namespace in one seed.
@@ -253,6 +267,10 @@ pub struct Seed {
     pub policies_see: bool,
     /// The MachineMigration.
     pub migration: u8,
+    /// It was paused already before the last tick.
+    pub paused_long: bool,
+    /// Gardener has turned the Deployment since the last tick; it does so once a tick.
+    pub turned: bool,
     /// The Worker carries the annotation that every Machine is done.
     pub worker_marked: bool,
     /// The MCM Deployment.
@@ -263,6 +281,14 @@ pub struct Seed {
     pub window: Window,
     /// What the leader has seen; see [`crate::memory`].
     pub seen: u32,
+    /// A rollback is under way.
+    pub goes_back: bool,
+    /// What the rollback has seen.
+    pub back_seen: u32,
+    /// The rollback's write under way.
+    pub back_sent: Write,
+    /// The pause is the rollback's.
+    pub paused_by_rollback: bool,
     /// The leader's write under way.
     pub sent: Write,
     /// The write that a former leader left under way.
@@ -278,9 +304,9 @@ pub enum Server {
     /// There is none.
     #[default]
     Absent,
-    /// It was asked for since the last tick, and no LIST shows it.
+    /// It was asked for since the last tick, and no LIST shows it yet.
     Asked,
-    /// It was asked for before the last tick, and no LIST shows it.
+    /// It was asked for before; before the next tick a LIST will show it.
     AskedBefore,
     /// It is there.
     There,
@@ -332,6 +358,10 @@ pub struct Budget {
     pub moves: u8,
     /// A new class replaces the first one.
     pub roll_outs: u8,
+    /// An operator takes the shoot back.
+    pub rollbacks: u8,
+    /// The rollback is killed.
+    pub kills: u8,
 }
 
 /// A server of a wanted Machine was deleted.
@@ -342,8 +372,6 @@ pub const LEAKED: u8 = 2;
 pub const FOREIGN: u8 = 4;
 /// The Worker is marked and something is not done.
 pub const EARLY: u8 = 8;
-/// A write was refused to a shoot that does not migrate.
-pub const REFUSED: u8 = 16;
 /// A Machine was rewritten while the shoot was paused.
 pub const PAUSE_BROKEN: u8 = 32;
 
@@ -356,6 +384,8 @@ pub struct State {
     pub cloud: Cloud,
     /// Machines that nobody has asked to delete, as bits.
     pub wanted: u8,
+    /// Machines that there have ever been, as bits: a name is not used twice.
+    pub ever: u8,
     /// What was persisted of the Machines for the other seed.
     pub carried: [Machine; MACHINES],
     /// Whether the owner record names the second seed; 2 after a tick.

@@ -77,6 +77,16 @@ pub enum Step {
     Pauses(u8),
     /// An operator goes on.
     Resumes(u8),
+    /// An operator begins to take the shoot back.
+    RollbackStarts(u8),
+    /// The rollback sends a write.
+    BackSends(u8, Write),
+    /// It lands.
+    BackLands(u8),
+    /// The rollback is killed, and begun again.
+    RollbackKilled(u8),
+    /// The rollback is through.
+    RollbackEnds(u8),
     /// The owner record names the second seed.
     RecordMoves,
     /// The control plane begins to leave the first seed.

@@ -29,16 +29,11 @@ impl<'a> WayBack<'a> {
         ours.map(|(key, _)| &**key).collect()
     }
 
-    /// The server of a Machine that came from OpenStack, where it is, and which of our labels it carries, by LISTs that may still be acted on.
+    /// What takes our labels off the server of a Machine that came from OpenStack, by LISTs that may still be acted on; none where it carries none.
     ///
     /// # Errors
     /// A server that carries them and has another name is somebody else's: nothing is taken off it.
-    pub(super) fn labelled(
-        &self,
-        name: &str,
-        server: ServerId,
-        now: Moment,
-    ) -> Result<Option<(Region, BTreeSet<Box<str>>)>, Because> {
+    pub(super) fn label_step(&self, name: &str, server: ServerId, now: Moment) -> Result<Option<Step>, Because> {
         for region in self.regions() {
             let Some(found) = self.cloud.fresh(&region, now).and_then(|listed| listed.servers.get(&server)) else {
                 continue;
@@ -50,7 +45,8 @@ impl<'a> WayBack<'a> {
             if *found.name != *name {
                 return Err(Because::about(Reason::NameMismatch, format!("{name}: {}", found.name)));
             }
-            return Ok(Some((region, ours.into_iter().map(Into::into).collect())));
+            let keys = ours.into_iter().map(Into::into).collect();
+            return Ok(Some(Step::Unlabel { machine: name.into(), region, server, keys }));
         }
         Ok(None)
     }

@@ -67,9 +67,7 @@ impl WayBack<'_> {
 
     /// Looks at every region, then takes our labels off every server of a Machine that came from OpenStack.
     pub(super) fn labels_off(&self, now: Moment) -> Option<Next> {
-        if self.servers().next().is_none() {
-            return None;
-        }
+        self.servers().next()?;
         let troubles: Vec<Because> =
             self.regions().iter().filter_map(|region| self.cloud.trouble(region).cloned()).collect();
         if !troubles.is_empty() {
@@ -80,12 +78,10 @@ impl WayBack<'_> {
             let (mut steps, mut refused) = (Vec::new(), Vec::new());
             for (name, machine) in self.servers() {
                 let Some(server) = server_of(machine) else { continue };
-                match self.labelled(name, server, now) {
+                match self.label_step(name, server, now) {
                     Err(because) => refused.push(because),
                     Ok(None) => {}
-                    Ok(Some((region, keys))) => {
-                        steps.push(Step::Unlabel { machine: name.clone(), region, server, keys });
-                    }
+                    Ok(Some(step)) => steps.push(step),
                 }
             }
             if refused.is_empty() { some(steps) } else { Some(Next::Refuse(refused)) }
@@ -133,7 +129,7 @@ impl WayBack<'_> {
     /// What the migration left over on Machines whose ID is not written back: one that has its old ID already, and one without any, which must be
     /// settled anew should the shoot go forward again.
     pub(super) fn clean(&self) -> Vec<Step> {
-        let left_over = |name: &Box<str>, machine: &MachineFacts| {
+        let left_over = |name: &str, machine: &MachineFacts| {
             machine.marked || machine.settled || machine.exception.is_some() || self.previous.contains_key(name)
         };
         let of_ours = |machine: &MachineFacts| {

@@ -77,7 +77,7 @@ fn without_guard(shoot: &WayBack<'_>, now: Moment) -> Vec<Line> {
 /// What would be taken off, by the LISTs that there are.
 fn unlabel(shoot: &WayBack<'_>, now: Moment) -> State {
     match shoot.labels_off(now) {
-        None => State::Done,
+        None | Some(Next::Done) => State::Done,
         Some(Next::Refuse(reasons) | Next::Wait { reasons, .. }) => State::Held(reasons),
         Some(Next::Do(steps)) => {
             let told = steps.iter().map(|step| match step {
@@ -89,6 +89,5 @@ fn unlabel(shoot: &WayBack<'_>, now: Moment) -> State {
             });
             State::Would(told.collect())
         }
-        Some(Next::Done) => State::Done,
     }
 }

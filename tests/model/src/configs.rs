@@ -1,0 +1,420 @@
+//! The configurations: each bounds one kind of trouble; together they cover all of it.
+
+use crate::config::Config;
+use crate::state::{ARMED, Budget, Class, EXISTS, Guard, Id, LABELLED, MIGRATED, Machine, Server, Template};
+
+use Id::{Absent, Empty, Legacy};
+
+const NOTHING: Budget = Budget {
+    template_back: 0,
+    class_back: 0,
+    creates: 0,
+    deletes: 0,
+    freezes: 0,
+    cuts: 0,
+    crashes: 0,
+    meddling: 0,
+    pauses: 0,
+    moves: 0,
+    roll_outs: 0,
+    rollbacks: 0,
+    kills: 0,
+};
+
+/// One Machine that is there, one in flight, both of one class; the leader changes once.
+#[must_use]
+pub fn forward() -> Config {
+    let budget = Budget { crashes: 1, ..NOTHING };
+    Config::one_seed(
+        "forward",
+        "one Machine, one in flight, the leader changes once",
+        [Legacy, Empty, Absent],
+        [0, 0, 0],
+        budget,
+    )
+}
+
+/// One Machine and one in flight; a Node freezes with the machine-controller-manager on it.
+#[must_use]
+pub fn freeze() -> Config {
+    let budget = Budget { freezes: 1, ..NOTHING };
+    Config::one_seed(
+        "freeze",
+        "one Machine, one in flight, a Node freezes with a machine-controller-manager",
+        [Legacy, Empty, Absent],
+        [0, 0, 0],
+        budget,
+    )
+}
+
+/// One Machine; a Node freezes and the Deployment flips back once.
+#[must_use]
+pub fn cut() -> Config {
+    let budget = Budget { cuts: 1, ..NOTHING };
+    Config::one_seed(
+        "cut",
+        "one Machine, one in flight, a machine-controller-manager loses the API server",
+        [Legacy, Empty, Absent],
+        [0, 0, 0],
+        budget,
+    )
+}
+
+/// The STACKIT machine-controller-manager runs without leader election and loses the API server.
+#[must_use]
+pub fn cut_without_election() -> Config {
+    let budget = Budget { cuts: 1, ..NOTHING };
+    let about = "one Machine; a machine-controller-manager without leader election loses the API server";
+    let config = Config::one_seed("cut-no-election", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
+    Config { election: false, may_wait_for: &["no-lease-evidence"], ..config }
+}
+
+/// A Machine is deleted, another made.
+#[must_use]
+pub fn churn() -> Config {
+    let budget = Budget { creates: 1, deletes: 1, ..NOTHING };
+    Config::one_seed("churn", "one Machine; one is deleted and one made", [Legacy, Absent, Absent], [0, 0, 0], budget)
+}
+
+/// Gardener changes its mind: the Deployment and the classes flip there and back.
+#[must_use]
+pub fn back() -> Config {
+    let budget = Budget { template_back: 1, class_back: 1, ..NOTHING };
+    Config::one_seed(
+        "back",
+        "two Machines; the Deployment flips back once, and a class",
+        [Legacy, Legacy, Absent],
+        [0, 0, 0],
+        budget,
+    )
+}
+
+/// The same with two classes, of which one was left behind.
+#[must_use]
+pub fn back_one() -> Config {
+    let budget = Budget { template_back: 1, class_back: 1, ..NOTHING };
+    Config::one_seed(
+        "back-one",
+        "one Machine; the Deployment flips back once, and a class",
+        [Legacy, Absent, Absent],
+        [0, 0, 0],
+        budget,
+    )
+}
+
+/// A new class replaces the first one in the reconcile that switches the shoot.
+#[must_use]
+pub fn roll_out() -> Config {
+    let budget = Budget { roll_outs: 1, creates: 1, deletes: 1, ..NOTHING };
+    let about =
+        "one Machine, a new class beside the one that is left behind, a Machine made in it and the old one deleted";
+    Config::one_seed("roll-out", about, [Legacy, Absent, Absent], [0, 1, 1], budget)
+}
+
+/// The same with a Machine in flight in the class that is left behind.
+#[must_use]
+pub fn roll_out_in_flight() -> Config {
+    let budget = Budget { roll_outs: 1, ..NOTHING };
+    let about = "one Machine, one in flight, a new class beside the one that is left behind";
+    Config::one_seed("roll-out-in-flight", about, [Legacy, Empty, Absent], [0, 0, 1], budget)
+}
+
+fn leave_behind(mut config: Config) -> Config {
+    let seed = &mut config.start.seeds[0];
+    (seed.pools, seed.template) = ([1, crate::state::NO_POOL], Template::Stackit);
+    seed.classes[1] = Class::Stackit;
+    config
+}
+
+/// A class that is left behind; Gardener does not turn it, and turns the Deployment back once.
+#[must_use]
+pub fn left_behind() -> Config {
+    let budget = Budget { template_back: 1, ..NOTHING };
+    let about = "one Machine in a class that nothing wants any more; the Deployment flips back once";
+    leave_behind(Config::one_seed("left-behind", about, [Legacy, Absent, Absent], [0, 0, 1], budget))
+}
+
+/// The same with a Machine in flight.
+#[must_use]
+pub fn left_behind_in_flight() -> Config {
+    let about = "one Machine and one in flight in a class that nothing wants any more";
+    let mut config =
+        leave_behind(Config::one_seed("left-behind-in-flight", about, [Legacy, Empty, Absent], [0, 0, 1], NOTHING));
+    config.start.seeds[0].template = Template::OpenStack;
+    config
+}
+
+/// Gardener turns the Deployment back while Machines are made.
+#[must_use]
+pub fn back_and_made() -> Config {
+    let budget = Budget { template_back: 1, creates: 1, ..NOTHING };
+    let about = "one Machine; the Deployment flips back once, and another Machine is made then";
+    let config = Config::one_seed("back-and-made", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
+    Config { made_on_openstack: true, ..config }
+}
+
+/// The same, of a shoot that is complete at the start.
+fn complete(mut config: Config) -> Config {
+    let seed = &mut config.start.seeds[0];
+    (seed.template, seed.guard, seed.policies_see) = (Template::Stackit, Guard::Closed, true);
+    (seed.migration, seed.worker_marked) = (EXISTS | ARMED | LABELLED, true);
+    seed.classes[0] = Class::Stackit;
+    seed.machines[0] = Machine { id: Id::Rewritten, flags: MIGRATED };
+    config.start.cloud.old[0] = Server::Labelled;
+    Config { back_is_asked: true, ..config }
+}
+
+/// An operator takes the shoot back, and it may go forward again.
+#[must_use]
+pub fn rollback() -> Config {
+    let budget = Budget { rollbacks: 1, template_back: 1, class_back: 1, kills: 1, ..NOTHING };
+    let about =
+        "one Machine; an operator takes the shoot back, is interrupted once, Gardener flips back, and forward again";
+    let config = Config::one_seed("rollback", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
+    Config { back_is_asked: true, ..config }
+}
+
+/// The same with a Node that freezes.
+#[must_use]
+pub fn rollback_freeze() -> Config {
+    let budget = Budget { rollbacks: 1, template_back: 1, freezes: 1, ..NOTHING };
+    let about = "one Machine, migrated; an operator takes the shoot back while a Node freezes, and forward again";
+    complete(Config::one_seed("rollback-freeze", about, [Legacy, Absent, Absent], [0, 0, 0], budget))
+}
+
+/// An operator pauses.
+#[must_use]
+pub fn pause() -> Config {
+    let budget = Budget { pauses: 1, ..NOTHING };
+    Config::one_seed("pause", "two Machines; an operator pauses once", [Legacy, Legacy, Absent], [0, 0, 0], budget)
+}
+
+/// Old IDs are written back, the guard's label is taken away.
+#[must_use]
+pub fn meddling() -> Config {
+    let budget = Budget { meddling: 2, template_back: 1, class_back: 1, ..NOTHING };
+    let about = "one Machine; somebody writes its old ID back or takes the guard's label away, and Gardener flips back";
+    Config::one_seed("meddling", about, [Legacy, Absent, Absent], [0, 0, 0], budget)
+}
+
+/// The first Machine's ID names a server of another name.
+#[must_use]
+pub fn misnamed() -> Config {
+    let config = Config::one_seed(
+        "misnamed",
+        "the ID of one Machine names somebody else's server",
+        [Legacy, Absent, Absent],
+        [0, 0, 0],
+        NOTHING,
+    );
+    Config { misnamed: true, may_wait_for: &["name-mismatch"], ..config }
+}
+
+/// Another landscape in the project has a class of the same name.
+#[must_use]
+pub fn neighbour() -> Config {
+    let config = Config::one_seed(
+        "neighbour",
+        "another landscape's server carries the class's label",
+        [Legacy, Absent, Absent],
+        [0, 0, 0],
+        NOTHING,
+    );
+    Config { neighbour: true, may_wait_for: &["class-label-foreign"], ..config }
+}
+
+/// The Secret's project is no plain UUID.
+#[must_use]
+pub fn odd_project() -> Config {
+    let budget = Budget { deletes: 1, ..NOTHING };
+    let config = Config::one_seed(
+        "odd-project",
+        "the project in the Secret is not a plain UUID",
+        [Legacy, Absent, Absent],
+        [0, 0, 0],
+        budget,
+    );
+    Config { odd_project: true, may_wait_for: &["project-unknown"], ..config }
+}
+
+/// The guard's policies are not installed.
+#[must_use]
+pub fn no_policies() -> Config {
+    let budget = Budget { template_back: 1, class_back: 1, ..NOTHING };
+    let config = Config::one_seed(
+        "no-policies",
+        "the guard's policies are not installed, and Gardener flips back",
+        [Legacy, Absent, Absent],
+        [0, 0, 0],
+        budget,
+    );
+    Config { no_policies: true, may_wait_for: &["guard-open"], ..config }
+}
+
+/// The shoot moves to a second seed that is switched.
+#[must_use]
+pub fn moves() -> Config {
+    let budget = Budget { moves: 1, ..NOTHING };
+    Config::one_seed(
+        "move",
+        "one Machine, one in flight; the control plane moves to a second seed that is switched",
+        [Legacy, Empty, Absent],
+        [0, 0, 0],
+        budget,
+    )
+}
+
+/// The shoot moves to a second seed that is not switched.
+#[must_use]
+pub fn moves_unswitched() -> Config {
+    let budget = Budget { moves: 1, ..NOTHING };
+    let about = "one Machine; the control plane moves to a second seed that is not switched";
+    let config = Config::one_seed("move-unswitched", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
+    Config { second_seed_switched: false, may_wait_for: &["restore-slow", "policy no-mixed"], ..config }
+}
+
+/// The bad case: the first seed is cut off from its gardenlet, and its webhook and side task go on.
+#[must_use]
+pub fn bad_case() -> Config {
+    let budget = Budget { moves: 1, ..NOTHING };
+    let about = "one Machine; the first seed is cut off from its gardenlet, its MCM has ended, its webhook and side task go on; with an owner record";
+    let config = Config::one_seed("bad-case", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
+    Config { bad_case: true, owner_record: true, ..config }
+}
+
+/// A shoot that does not migrate.
+#[must_use]
+pub fn stays() -> Config {
+    let budget = Budget { creates: 1, deletes: 1, crashes: 1, freezes: 1, ..NOTHING };
+    let config =
+        Config::one_seed("stays", "a shoot that stays on OpenStack", [Legacy, Empty, Absent], [0, 0, 0], budget);
+    Config { wants_stackit: false, ..config }
+}
+
+/// What is asked for at least, all at once: two Machines of which one is in flight, two classes, two seeds, one change of the leader.
+#[must_use]
+pub fn full() -> Config {
+    let budget = Budget { crashes: 1, moves: 1, ..NOTHING };
+    let about = "two Machines, one of them in flight, two classes, two seeds, the leader changes once";
+    Config::one_seed("full", about, [Legacy, Empty, Absent], [0, 1, 0], budget)
+}
+
+/// The same with two Machines beside the one in flight.
+#[must_use]
+pub fn full_three() -> Config {
+    let budget = Budget { crashes: 1, moves: 1, ..NOTHING };
+    let about = "two Machines and one in flight, two classes, two seeds, the leader changes once";
+    Config::one_seed("full-three", about, [Legacy, Legacy, Empty], [0, 1, 1], budget)
+}
+
+/// Two Machines and one in flight in two classes, in one seed.
+#[must_use]
+pub fn three() -> Config {
+    Config::one_seed(
+        "three",
+        "two Machines and one in flight, two classes",
+        [Legacy, Legacy, Empty],
+        [0, 1, 1],
+        NOTHING,
+    )
+}
+
+/// All that are searched in CI, in the order of the documentation.
+#[must_use]
+pub fn all() -> Vec<Config> {
+    vec![
+        forward(),
+        three(),
+        freeze(),
+        cut(),
+        cut_without_election(),
+        churn(),
+        back_one(),
+        back_and_made(),
+        roll_out(),
+        roll_out_in_flight(),
+        left_behind(),
+        left_behind_in_flight(),
+        rollback(),
+        rollback_freeze(),
+        pause(),
+        meddling(),
+        misnamed(),
+        neighbour(),
+        odd_project(),
+        no_policies(),
+        stays(),
+        moves(),
+        moves_unswitched(),
+        bad_case(),
+        full(),
+    ]
+}
+
+/// Those that take long.
+#[must_use]
+pub fn long() -> Vec<Config> {
+    vec![back(), full_three()]
+}
+
+/// What no gate of this program can hold, each with what is to be known about it.
+#[must_use]
+pub fn limits() -> Vec<(Config, &'static str)> {
+    let in_flight = |name, about, budget| Config::one_seed(name, about, [Legacy, Empty, Absent], [0, 0, 0], budget);
+    vec![
+        (
+            in_flight(
+                "paused-in-flight",
+                "a Machine in flight, and an operator pauses",
+                Budget { pauses: 1, ..NOTHING },
+            ),
+            "A pause says that nothing is to be refused: the gate forward lets the class turn, and the STACKIT MCM makes a second server. The \
+             warning of the pause says so.",
+        ),
+        (
+            Config {
+                leaves_in_flight: true,
+                ..in_flight(
+                    "move-in-flight",
+                    "the control plane moves while a Machine is in flight",
+                    Budget { moves: 1, ..NOTHING },
+                )
+            },
+            "A Machine that comes to a switched seed without an ID cannot be settled any more: the alarm `in-flight-unresolved` is raised, and \
+             the STACKIT MCM makes a second server.",
+        ),
+        (
+            in_flight(
+                "settled-and-back",
+                "a Machine in flight; the Deployment flips back once",
+                Budget { template_back: 1, ..NOTHING },
+            ),
+            "`settled: no-server` stays on a Machine when Gardener turns the Deployment back before the class has turned; the OpenStack MCM may \
+             then make its server after all, and the gate forward would not wait for it the next time.",
+        ),
+        (
+            Config {
+                lag_apart: true,
+                ..Config::one_seed(
+                    "watches-apart",
+                    "a Machine is made; the webhook's watches lag apart",
+                    [Legacy, Absent, Absent],
+                    [0, 0, 0],
+                    Budget { creates: 1, ..NOTHING },
+                )
+            },
+            "The gate forward trusts caches that had a sign of life within `--cache-max-age`. If the watch of Machines hangs for that long while \
+             the watch of pods does not, a Machine that was made just before the last OpenStack pod ended is not seen.",
+        ),
+        (
+            Config {
+                name: "bad-case-alive",
+                source_mcm_lives: true,
+                about: "the same as bad-case, and the first seed's MCM goes on too",
+                ..bad_case()
+            },
+            "The owner record stops this program in the first seed, not the STACKIT MCM there. Where that one still has a Machine with an OpenStack \
+             ID, it takes the server for an orphan once the second seed has labelled it. Only credentials that are rotated keep it from the cloud.",
+        ),
+    ]
+}
