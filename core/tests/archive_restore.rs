@@ -159,8 +159,9 @@ fn only_what_the_gate_lets_through_is_written_never_a_stackit_id_and_nothing_twi
                 }
                 Verdict::Left(because) => {
                     assert_eq!(because.reason, Reason::LeftToAdmission);
-                    assert!(matches!(ProviderId::of(&there.provider_id), ProviderId::Legacy(_)));
-                    assert!(matches!(ProviderId::of(&wanted.provider_id), ProviderId::Stackit(_)));
+                    let ProviderId::Legacy(old) = ProviderId::of(&there.provider_id) else { panic!("{there:?}") };
+                    let new = StackitProviderId::parse(&wanted.provider_id).expect("a STACKIT ID");
+                    assert_eq!(new.server, old.server(), "what is said of another server");
                 }
                 Verdict::Same => assert_eq!(there.provider_id, wanted.provider_id),
             }
