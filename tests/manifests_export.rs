@@ -1,4 +1,4 @@
-//! The CronJob that exports: it can be applied, runs with what its manifest says, and may read what it needs and nothing else.
+//! The cron job that exports: it can be applied, runs with what its manifest says, and may read what it needs and nothing else.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod manifests;

@@ -63,12 +63,17 @@ async fn a_file_that_was_edited_cut_or_mixed_is_refused_with_its_line_and_nothin
     back.take_labels_off(&shoot);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let at = lines.iter().position(|line| line.contains(&shoot.legacy_id(&shoot.machines()[0]))).unwrap();
-    let edited = text.replace("RegionOne", "RegionTwo");
-    let cut = lines[..lines.len() - 1].concat();
-    let short = [&lines[..at], &lines[at + 1..]].concat().concat();
-    let half = text[..text.len() - 10].to_owned();
-    let cases =
-        [(edited, at + 1), (cut, lines.len()), (short, at + 1), (half, lines.len()), (text.repeat(2), lines.len() + 1)];
+    let other_region = text.replace("RegionOne", "RegionTwo");
+    let no_end = lines[..lines.len() - 1].concat();
+    let one_less = [&lines[..at], &lines[at + 1..]].concat().concat();
+    let broken = text[..text.len() - 10].to_owned();
+    let cases = [
+        (other_region, at + 1),
+        (no_end, lines.len()),
+        (one_less, at + 1),
+        (broken, lines.len()),
+        (text.repeat(2), lines.len() + 1),
+    ];
     for (text, line) in cases {
         std::fs::write(&export, &text).unwrap();
         let ended = back.restore_writes_nothing(&shoot, &export, &[], 2).await;

@@ -81,7 +81,7 @@ fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 fn line_of(bytes: &[u8], at: usize) -> usize {
-    bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1
+    bytes[..at].split(|byte| *byte == b'\n').count()
 }
 
 fn refused(lines: &[Vec<u8>]) -> usize {
@@ -181,7 +181,7 @@ fn checksums_alone_make_no_export() {
     let first = known.lines().next().unwrap();
     let before: Vec<u8> =
         (0..32).map(|n| u8::from_str_radix(&first[11 + 2 * n..13 + 2 * n], 16).unwrap()).chain(text.bytes()).collect();
-    let sum: String = hash(&before).iter().map(|byte| format!("{byte:02x}")).collect();
+    let sum = hash(&before).map(|byte| format!("{byte:02x}")).concat();
     let forged = format!("{first}\n{{\"sha256\":\"{sum}\",\"record\":{text}}}\n");
     let refused = read(forged.as_bytes(), hash).unwrap_err();
     assert_eq!((refused.line, refused.why), (2, "it holds a record of another version"));

@@ -35,8 +35,9 @@ pub(super) fn write(output: &Path, bytes: &[u8]) -> Result<Option<String>, Outpu
 }
 
 fn named_after(bytes: &[u8]) -> String {
-    let digest: String = sha256(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("export-{digest}.jsonl")
+    let digest = sha256(bytes).map(|byte| format!("{byte:02x}")).concat();
+    // So much of it tells any two states apart.
+    format!("export-{digest:.16}.jsonl")
 }
 
 /// Writes beside the file first, so that a crash leaves what was there.

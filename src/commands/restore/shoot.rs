@@ -30,15 +30,15 @@ pub(super) struct Shoot<'a> {
 impl<'a> Shoot<'a> {
     /// Reads it, past every cache.
     pub(super) async fn read(
-        seed: &'a Seed,
+        api: &'a Seed,
         namespace: &'a str,
         settings: &'a Settings,
         clouds: &'a Clouds,
     ) -> Result<Self, WorldError> {
-        let snapshot = way_back_snapshot(&seed.client(), namespace).await?;
+        let snapshot = way_back_snapshot(&api.client(), namespace).await?;
         let seen = Seen::of(Direction::Back);
         let (cloud, nobody, started) = (CloudView::default(), BTreeSet::new(), Instant::now());
-        Ok(Self { seed, namespace, snapshot, settings, clouds, cloud, seen, nobody, started })
+        Ok(Self { seed: api, namespace, snapshot, settings, clouds, cloud, seen, nobody, started })
     }
 
     /// Looks at each record and, unless it is a dry run, writes what may be written. Tells of each object that is not as the record has it.
