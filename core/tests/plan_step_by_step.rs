@@ -6,7 +6,7 @@ mod worlds;
 
 use mcm_migration_core::decide::{Because, MachineFacts};
 use mcm_migration_core::domain::{GuardLabel, Reason, Server, ServerStatus};
-use mcm_migration_core::plan::{Action, Kind, Listed, PROBES, Proof, Wait};
+use mcm_migration_core::plan::{Action, Kind, Listed, PROBES, Proof, Wait, is_armed};
 use side_task::example::{CLASS, NOW, armed, before_the_flip, change, labelled, legacy, rewritten, server, without_id};
 use side_task::{Case, eu01, openstack_class, secs, server_id, stackit_class, steps};
 
@@ -231,4 +231,20 @@ fn each_probe_says_what_it_tries() {
         "removing the guard's label",
     ];
     assert_eq!(tries, expected);
+}
+
+#[test]
+fn admission_rewrites_behind_a_closed_guard_while_armed() {
+    let mut case = armed(&[("m-0", legacy(0))], vec![]);
+    assert!(is_armed(&case.facts));
+    case.facts.migration.as_mut().unwrap().armed = false;
+    assert!(!is_armed(&case.facts));
+    case.facts.migration.as_mut().unwrap().armed = true;
+    for guard in [None, Some(GuardLabel::RollingBack), Some(GuardLabel::Unknown)] {
+        case.facts.namespace.as_mut().unwrap().guard = guard;
+        assert!(!is_armed(&case.facts), "{guard:?}");
+    }
+    case.facts.namespace.as_mut().unwrap().guard = Some(GuardLabel::Closed);
+    case.facts.migration = None;
+    assert!(!is_armed(&case.facts));
 }
