@@ -252,11 +252,14 @@ async fn a_class_that_a_roll_out_leaves_behind_is_retired_and_its_machines_go_wi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_mcm_whose_copy_is_late_sees_every_id_before_its_label() {
     let (seed, shoot, old) = begin(Shoot::new("late").legacy_machines(3), Options::default()).await;
-    let _product = seed.one_replica(&[]).await;
+    let _product = seed.one_replica(&["--quarantine", "12s"]).await;
     deploy(&seed, &shoot).await;
     old.stop().await.unwrap();
-    // Later than any real one, and than a label would come without the quarantine.
-    let new = stackit_mcm(&seed, &shoot, Options::default().delay(Duration::from_millis(2500))).await;
+    // Later than a label would come without the quarantine.
+    let new = stackit_mcm(&seed, &shoot, Options::default().delay(Duration::from_secs(6))).await;
+    // What it lists at its start is fresh.
+    let machine = shoot.machines().swap_remove(0);
+    new.await_known(&machine, &shoot.legacy_id(&machine), LONG).await.unwrap();
     new.watch_over(flip(&seed, &shoot)).await;
     new.watch_over(seed.await_condition(&shoot, "Complete", LONG * 2)).await;
     new.watch_over(new.await_runs(20, LONG)).await.unwrap();

@@ -15,7 +15,7 @@ use super::write::write;
 use crate::side_task_support::{LONG as SHORT, Seed};
 
 /// Nothing takes longer, with many shoots at once on a slow machine.
-const LONG: Duration = SHORT.saturating_mul(4);
+const LONG: Duration = SHORT.saturating_mul(10);
 /// How long Gardener waits between two tries.
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -175,11 +175,12 @@ pub async fn clean_up(play: &Play<'_>) -> anyhow::Result<()> {
 /// What the API server's audit log says of a shoot's Machines and classes, one line a write, for the message of a failure.
 pub fn history(seed: &Seed, number: u64) -> String {
     let namespace = format!("shoot--garden--r{number}");
-    let events = seed.server.audit_events().unwrap_or_default();
+    let events = seed.server.audit_events_about(&namespace).unwrap_or_default();
     let ours = events.iter().filter(|event| {
         let about = &event["objectRef"];
         about["namespace"] == *namespace
             && matches!(about["resource"].as_str(), Some("machines" | "machineclasses" | "pods"))
+            && !matches!(event["verb"].as_str(), Some("get" | "list" | "watch"))
     });
     let line = |event: &Value| {
         let (about, object) = (&event["objectRef"], &event["responseObject"]);

@@ -272,6 +272,11 @@ impl ApiServer {
     pub fn audit_events(&self) -> Result<Vec<Value>> {
         audit::read(&self.folder.join("audit.log"))
     }
+
+    /// Those events in whose text `about` stands: of a long log, much less.
+    pub fn audit_events_about(&self, about: &str) -> Result<Vec<Value>> {
+        audit::read_about(&self.folder.join("audit.log"), about)
+    }
 }
 
 /// A client for a kubeconfig.

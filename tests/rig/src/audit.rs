@@ -10,13 +10,19 @@ pub(crate) const POLICY: &str = include_str!("audit-policy.yaml");
 
 /// All events (`audit.k8s.io/v1`) in the log so far. A line that is being written is left out.
 pub(crate) fn read(log: &Path) -> Result<Vec<Value>> {
+    read_about(log, "")
+}
+
+/// Those of them in whose text `about` stands.
+pub(crate) fn read_about(log: &Path, about: &str) -> Result<Vec<Value>> {
     let text = match std::fs::read_to_string(log) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", log.display())),
     };
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    whole.lines().map(|line| serde_json::from_str(line).context("a line of the audit log is no JSON")).collect()
+    let lines = whole.lines().filter(|line| line.contains(about));
+    lines.map(|line| serde_json::from_str(line).context("a line of the audit log is no JSON")).collect()
 }
 
 /// The annotations of an event whose key begins with `prefix`, such as `failed-open.mutation.webhook.admission.k8s.io/`.
