@@ -74,13 +74,15 @@ impl VirtualProject {
     ) -> Result<T, CloudError> {
         let queue = {
             let mut world = lock(&self.world);
-            let busy = world.weather.lost > 0.0 && world.chance(0.2);
+            // What is asked after a wait matters the more, the more waits there are.
+            let often = if world.fault == Some(Fault::CheckBeforeLabel) { 1.0 } else { 0.2 };
+            let busy = world.weather.lost > 0.0 && world.chance(often);
             Duration::from_millis(if busy { world.rng.random_range(1000..150_000) } else { 0 })
         };
         tokio::time::sleep(queue).await;
         awake(&self.world, self.replica).await;
         if let Some(check) = &self.check
-            && lock(&self.world).fault != Some(Fault::NoCheckBeforeLabel)
+            && lock(&self.world).fault != Some(Fault::CheckBeforeLabel)
         {
             check.ask().await.map_err(|_| CloudError::CalledOff(self.failure(operation, Some(server))))?;
         }
@@ -234,7 +236,7 @@ fn judge(world: &mut World, server: ServerId, what: &str, labels: bool, decided:
         let then = world.at(&namespace, decided.saturating_sub(margin + world.lag));
         let now = world.at(&namespace, decided);
         if let (Some(why), Some(_)) = (now.openstack_remains().next(), then.openstack_remains().next()) {
-            world.violate(format!("{what} while {why}"));
+            world.violate(&format!("{what} while {why}"));
         }
     }
 }
@@ -252,6 +254,6 @@ fn judge_label(world: &mut World, project: ProjectId, server: ServerId, decided:
         has_id(&world.at(namespace, decided)) || has_id(&world.at(namespace, decided.saturating_sub(margin)))
     });
     if !named {
-        world.violate(format!("server {server} was labelled and no Machine had the ID {id}"));
+        world.violate(&format!("server {server} was labelled and no Machine had the ID {id}"));
     }
 }

@@ -54,7 +54,7 @@ impl VirtualCluster {
 
     /// What a read shows: what is true, or, with a fault, what the caches have.
     fn seen(&self, world: &mut World, namespace: &str) -> NamespaceFacts {
-        if world.fault == Some(Fault::NoReadBeforeWrite) {
+        if world.fault == Some(Fault::ReadBeforeWrite) {
             return cached(world, self.replica, namespace).0;
         }
         world.shoots[namespace].facts.clone()
@@ -160,7 +160,7 @@ impl Cluster for VirtualCluster {
     async fn prove(&self, namespace: &str, _: &NamespaceFacts, _: usize, _: bool) -> Result<(), (Reason, String)> {
         let closed = |world: &mut World| {
             let closed = world.shoots[namespace].facts.guard() == Some(GuardLabel::Closed);
-            Ok(closed || world.fault == Some(Fault::NoGuard))
+            Ok(closed || world.fault == Some(Fault::Guard))
         };
         match self.call("prove", closed).await {
             Ok(true) => Ok(()),
@@ -263,7 +263,7 @@ fn machine(world: &World, namespace: &str, name: &str, facts: MachineFacts) -> M
 }
 
 fn expect(world: &World, namespace: &str, key: &str, wanted: &str) -> Result<(), ClusterError> {
-    let same = version(world, namespace, key) == wanted || world.fault == Some(Fault::NoReadBeforeWrite);
+    let same = version(world, namespace, key) == wanted || world.fault == Some(Fault::ReadBeforeWrite);
     if same { Ok(()) } else { Err(ClusterError::Conflict(key.to_owned())) }
 }
 
@@ -285,7 +285,7 @@ fn apply(world: &mut World, namespace: &str, write: &OwnWrite) -> Result<Written
                 OwnWrite::SettleNoServer { .. } => {
                     object.settled = true;
                     if world.servers.values().any(|server| server.name == *machine) {
-                        world.violate(format!("{machine} has a server, and was said to have none"));
+                        world.violate(&format!("{machine} has a server, and was said to have none"));
                     }
                 }
                 OwnWrite::Touch { .. } => object.marked = true,
@@ -300,7 +300,7 @@ fn apply(world: &mut World, namespace: &str, write: &OwnWrite) -> Result<Written
             let key = format!("class/{class}");
             expect(world, namespace, &key, version)?;
             if let Err(why) = open_for_flip(class, &world.shoots[namespace].facts)
-                && world.fault != Some(Fault::NoGateForward)
+                && world.fault != Some(Fault::GateForward)
             {
                 return Err(ClusterError::Refused(why.to_string()));
             }
@@ -356,7 +356,7 @@ pub fn admit(world: &World, before: &NamespaceFacts, object: &mut MachineFacts) 
     let Some(id) = LegacyProviderId::parse(&object.provider_id) else { return };
     let project = match open_for_rewrite(&object.class, Known::Fresh(before)) {
         Ok(project) => Some(project),
-        Err(_) if world.fault == Some(Fault::NoGate) => before.project,
+        Err(_) if world.fault == Some(Fault::Gate) => before.project,
         Err(_) => None,
     };
     if let Some(project) = project {

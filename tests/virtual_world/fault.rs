@@ -5,32 +5,32 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// A server is labelled as soon as its Machine has its new ID, whoever may still have the old one in a cache.
-    NoQuarantine,
+    Quarantine,
     /// The Machine, its version and whose the shoot is are taken from the caches, and no write names a version.
-    NoReadBeforeWrite,
+    ReadBeforeWrite,
     /// What a write to the cloud relies on is not asked again when it is sent.
-    NoCheckBeforeLabel,
+    CheckBeforeLabel,
     /// Whoever led once goes on writing.
-    NoFence,
+    Fence,
     /// Admission rewrites whatever else is there.
-    NoGate,
+    Gate,
     /// The gate forward lets a class be switched while a Machine of it has neither an ID nor the annotation `settled`.
-    NoGateForward,
+    GateForward,
     /// A Machine whose server is not in the LIST is said to have none, at once.
-    NoInflightTimeout,
+    InflightTimeout,
     /// The guard is said to hold, and nothing refuses that a class is turned back.
-    NoGuard,
+    Guard,
 }
 
 impl Fault {
     pub const ALL: [Self; 8] = [
-        Self::NoQuarantine,
-        Self::NoReadBeforeWrite,
-        Self::NoCheckBeforeLabel,
-        Self::NoFence,
-        Self::NoGate,
-        Self::NoGateForward,
-        Self::NoInflightTimeout,
-        Self::NoGuard,
+        Self::Quarantine,
+        Self::ReadBeforeWrite,
+        Self::CheckBeforeLabel,
+        Self::Fence,
+        Self::Gate,
+        Self::GateForward,
+        Self::InflightTimeout,
+        Self::Guard,
     ];
 }

@@ -54,7 +54,7 @@ fn switch_one(world: &mut World, namespace: &str) {
     let left = wanted.iter().find(|class| facts.classes.get(*class) == Some(&Provider::OpenStack));
     let Some(class) = left else { return };
     match open_for_flip(class, &facts) {
-        Err(why) if world.fault != Some(Fault::NoGateForward) => {
+        Err(why) if world.fault != Some(Fault::GateForward) => {
             world.step(Kind::Change, format_args!("{namespace} {class} is not switched: {why}"));
         }
         _ => {

@@ -62,7 +62,7 @@ impl Journal {
 
     /// The last steps, one a line.
     pub fn tail(&self) -> String {
-        self.last.iter().map(|line| format!("  {line}\n")).collect()
+        self.last.iter().map(|line| ["  ", line, "\n"].concat()).collect()
     }
 
     pub fn sum(&self) -> Sum {

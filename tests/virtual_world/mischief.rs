@@ -99,7 +99,7 @@ async fn hold(world: &Shared, namespace: &str) {
                 && !blind
                 && shown != Some(&true)
             {
-                world.violate(format!("{namespace} has been paused for minutes, and its status does not say so"));
+                world.violate(&format!("{namespace} has been paused for minutes, and its status does not say so"));
             }
         }
         change(world, namespace, "migration", |objects| set(objects, false));

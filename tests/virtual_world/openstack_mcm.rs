@@ -74,8 +74,8 @@ fn orphans(world: &World, namespace: &str, known: &NamespaceFacts) -> Vec<Server
         // It made the server itself, and waits for its Machine to show.
         None => false,
         Some(machine) => {
-            !machine.provider_id.is_empty()
-                && !(machine.provider_id.ends_with(id.as_str()) && machine.provider_id.starts_with("openstack:"))
+            let named = machine.provider_id.starts_with("openstack:") && machine.provider_id.ends_with(id.as_str());
+            !named && !machine.provider_id.is_empty()
         }
     };
     of_the_shoot.filter(|server| is_orphan(server.id, &server.name)).map(|server| server.id).collect()

@@ -81,7 +81,7 @@ impl World {
     /// A write is sent.
     pub fn sent(&mut self, replica: usize, what: &str) {
         if self.process_now(replica) >= self.replicas[replica].deadline {
-            self.violate(format!("{what} was sent by {replica}, which does not lead"));
+            self.violate(&format!("{what} was sent by {replica}, which does not lead"));
         }
     }
 
@@ -122,7 +122,7 @@ impl Fence for Term {
         let world = lock(&self.world);
         let replica = &world.replicas[self.replica];
         replica.term == self.number
-            && (world.fault == Some(Fault::NoFence) || world.process_now(self.replica) < replica.deadline)
+            && (world.fault == Some(Fault::Fence) || world.process_now(self.replica) < replica.deadline)
     }
 }
 
@@ -202,7 +202,7 @@ async fn keep(clock: &ProcessClock) {
         clock.sleep(RENEW_EVERY).await;
         let mut world = lock(world);
         let other = world.election.holder != Some(replica) && !world.is_cut_off(replica);
-        if world.fault == Some(Fault::NoFence) && !world.is_cut_off(replica) {
+        if world.fault == Some(Fault::Fence) && !world.is_cut_off(replica) {
             world.campaign(replica);
             continue;
         }

@@ -61,7 +61,7 @@ pub async fn turn_back(world: &Shared, namespace: &str, number: u32) {
         let Some(class) = facts.machine_deployments.values().next().cloned() else { continue };
         // Without the guard nothing holds it up; what was rewritten elsewhere and restored here a moment ago is then beyond help.
         let rewritten = facts.machines.values().any(|machine| machine.provider_id.starts_with("stackit:"));
-        let guarded = facts.guard().is_some() && world.fault != Some(Fault::NoGuard);
+        let guarded = facts.guard().is_some() && world.fault != Some(Fault::Guard);
         if guarded || (facts.guard().is_none() && rewritten) {
             world.step(Kind::Change, format_args!("{namespace} {class} is not turned back"));
         } else {

@@ -51,9 +51,9 @@ fn config(fault: Option<Fault>) -> Config {
     let without = |of: Fault, duration: Duration| if fault == Some(of) { Duration::ZERO } else { duration };
     Config {
         settings: Settings {
-            quarantine: without(Fault::NoQuarantine, QUARANTINE),
-            evidence_after: without(Fault::NoQuarantine, Settings::EVIDENCE_AFTER),
-            inflight_timeout: without(Fault::NoInflightTimeout, Duration::from_secs(600)),
+            quarantine: without(Fault::Quarantine, QUARANTINE),
+            evidence_after: without(Fault::Quarantine, Settings::EVIDENCE_AFTER),
+            inflight_timeout: without(Fault::InflightTimeout, Duration::from_secs(600)),
             nodes: NodesRule { ready_for: Duration::from_secs(120), except: Vec::new() },
             label_domain: "kubernetes.io".to_owned(),
             regions: [("RegionOne".to_owned(), Region::parse("eu01").unwrap())].into(),

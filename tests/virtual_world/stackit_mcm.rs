@@ -121,7 +121,7 @@ fn create(world: &mut World, namespace: &str, facts: &NamespaceFacts, made: u32)
     let (Some((name, machine)), Some(project)) = (wanted, facts.project) else { return };
     if let Some(first) = world.servers.values().find(|server| server.name == *name && !shoots::is_foreign(server.id)) {
         let leaked = format!("{name} gets a second server, and {} leaks", first.id);
-        world.violate(leaked);
+        world.violate(&leaked);
     }
     let id = shoots::server_id(0x3_0000 + made, namespace);
     let mut server = server(id, name, ServerStatus::Active);

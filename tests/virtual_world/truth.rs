@@ -63,7 +63,7 @@ impl World {
         let late = late.filter(|(_, machine)| facts.classes.contains_key(&machine.class));
         if let Some((name, _)) = late {
             let said = format!("{name} still has its old ID, and nothing has stood in the way since {since:?}");
-            self.violate(said);
+            self.violate(&said);
         }
     }
 
@@ -82,7 +82,7 @@ impl World {
         {
             let ago = decided.saturating_sub(*since);
             let said = format!("{namespace}: {what}, sent {ago:?} after {why}");
-            self.violate(said);
+            self.violate(&said);
         }
     }
 }

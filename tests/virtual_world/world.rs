@@ -140,7 +140,7 @@ impl World {
     }
 
     /// Something happened that must not. The first time, what came before it is kept with it.
-    pub fn violate(&mut self, what: String) {
+    pub fn violate(&mut self, what: &str) {
         let before = if self.violations.is_empty() { self.journal.tail() } else { String::new() };
         let now = self.now();
         self.violations.push(format!("{now:?}: {what}\n{before}"));
@@ -199,7 +199,7 @@ impl World {
             for (name, machine) in &objects.facts.machines {
                 if !machine.terminating && names(&machine.provider_id) == Some(server) {
                     let lost = format!("{namespace}/{name} lost its server {server}: {why}");
-                    self.violate(lost);
+                    self.violate(&lost);
                     return;
                 }
             }
