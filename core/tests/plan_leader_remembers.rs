@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, NamespaceFacts};
 use mcm_migration_core::domain::{NetworkId, NicId, Part, PartId, PartKind, Reason, VolumeId};
-use mcm_migration_core::plan::{Action, Backoff, CloudView, Listed, ListedParts, Seen};
+use mcm_migration_core::plan::{Action, Backoff, CloudView, Finding, Listed, ListedParts, Seen};
 use side_task::example::{OPENSTACK, STACKIT, legacy, pod, rewritten, server, without_id};
 use side_task::{NETWORK, eu01, secs, server_id};
 use worlds::switched_shoot;
@@ -211,4 +211,54 @@ fn the_nearest_trouble_of_a_look_at_parts_is_named() {
         assert_eq!(cloud.part_trouble(&eu01(), kind), Some(&because("project")));
     }
     assert_eq!(cloud.trouble(&eu01()), Some(&because("project")));
+}
+
+/// Everything that a leader can remember, seen from `begin` on.
+fn everything(begin: u64) -> Seen {
+    let mut seen = Seen::default();
+    let at = |seconds: u64| secs(begin + seconds);
+    let mut shown = NamespaceFacts {
+        machines: [("m-0".into(), rewritten(0)), ("m-1".into(), without_id())].into(),
+        mcm_pods: [("mcm-0".into(), pod("a", "n-0", STACKIT)), ("mcm-1".into(), pod("b", "n-1", STACKIT))].into(),
+        ..facts()
+    };
+    seen.observe(&shown, true, at(10));
+    seen.observe_machines(["m-0"]);
+    for renewed in [20, 30] {
+        seen.observe_lease(Some(side_task::example::lease("mcm-0", renewed)), at(renewed), at(renewed + 1));
+    }
+    shown.mcm_pods.get_mut("mcm-0").unwrap().restarts = 1;
+    seen.observe(&shown, true, at(40));
+    shown.mcm_pods.remove("mcm-1");
+    seen.observe(&shown, true, at(50));
+    seen.observe_troubles(&[("m-0".into(), Finding::Trouble)].into(), at(60));
+    seen
+}
+
+#[test]
+fn memories_of_the_same_things_are_equal_when_they_are_counted_from_the_same_time_before_them() {
+    let memory = everything(1_000);
+    assert_eq!(memory.counted_from(secs(1_000)), everything(0));
+    assert_eq!(memory.counted_from(secs(0)), memory);
+    assert_ne!(memory, everything(0));
+}
+
+#[test]
+fn the_time_of_a_trouble_stands_still_while_nobody_looks() {
+    let trouble = || [("m".into(), Finding::Trouble)].into();
+    let mut seen = Seen::default();
+    seen.observe_troubles(&trouble(), secs(10));
+    assert_eq!(seen.troubled_for("m", secs(15)), Some(secs(5)));
+    seen.lose_troubles();
+    assert_eq!(seen.troubled_for("m", secs(100)), Some(secs(0)));
+    for at in [100, 130] {
+        seen.observe_troubles(&trouble(), secs(at));
+    }
+    assert_eq!(seen.troubled_for("m", secs(130)), Some(secs(30)));
+    seen.lose_sight();
+    assert_eq!(seen.troubled_for("m", secs(900)), Some(secs(30)));
+    seen.observe_troubles(&[].into(), secs(1_000));
+    assert_eq!(seen.troubled_for("m", secs(1_100)), Some(secs(30)));
+    seen.observe_troubles(&[("m".into(), Finding::Fine)].into(), secs(1_200));
+    assert_eq!(seen.troubled_for("m", secs(1_200)), None);
 }

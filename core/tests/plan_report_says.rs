@@ -219,3 +219,13 @@ fn twenty_exceptions_are_named_and_all_are_counted() {
     assert_eq!((report.counts.exceptions, report.exceptions.len()), (25, Report::EXCEPTIONS));
     assert_eq!(&*report.exceptions[0].0, "x-00");
 }
+
+#[test]
+fn the_reason_of_most_machines_is_shown_whatever_its_place_in_the_list() {
+    let case = finished();
+    let one = |name, reason| wait(Kind::Machine, name, Because::of(reason));
+    for (most, least) in [(Reason::Quarantined, Reason::ServerGone), (Reason::ServerGone, Reason::Quarantined)] {
+        let waits = vec![one("m-1", most), one("m-2", least), one("m-3", most)];
+        assert_eq!(case.report(&Plan { waits, ..Plan::default() }).reason, Some(most));
+    }
+}

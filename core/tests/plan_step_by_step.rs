@@ -248,3 +248,69 @@ fn admission_rewrites_behind_a_closed_guard_while_armed() {
     case.facts.migration = None;
     assert!(!is_armed(&case.facts));
 }
+
+#[test]
+fn a_step_that_failed_is_left_out_and_said_of_what_it_is_about() {
+    let held = |case: &Case, step: fn(&Action) -> bool| {
+        let mut case = case.clone();
+        let action = case.actions().into_iter().find(step).unwrap();
+        case.backoff.failed(&action, Because::of(Reason::WriteFailed), case.now, 1.0);
+        let plan = case.plan().unwrap();
+        assert!(!plan.actions.contains(&action));
+        assert_eq!(plan.next, Some(secs(5)));
+        let wait = plan.waits.into_iter().find(|wait| wait.because.reason == Reason::WriteFailed).unwrap();
+        (wait.kind, wait.name.into_string())
+    };
+    let touch = armed(&[("m-0", legacy(0))], vec![]);
+    assert_eq!(held(&touch, |action| matches!(action, Action::Touch { .. })), (Kind::Machine, "m-0".to_owned()));
+    let mut list = touch.clone();
+    list.cloud.lists.clear();
+    assert_eq!(held(&list, |action| matches!(action, Action::List { .. })), (Kind::Shoot, String::new()));
+    let mut done = looked_at(finished(0), vec![with_all_labels(0, "m-0")]);
+    done.facts.migration.as_mut().unwrap().labelled = true;
+    assert_eq!(held(&done, |action| matches!(action, Action::MarkWorker { .. })), (Kind::Shoot, String::new()));
+    let mut left = before_the_flip(&[("m-0", legacy(0))], vec![]);
+    change(&mut left, |facts| facts.workers.get_mut("w").unwrap().terminating = true);
+    assert_eq!(held(&left, |action| matches!(action, Action::Retire { .. })), (Kind::MachineClass, CLASS.to_owned()));
+}
+
+#[test]
+fn machines_that_are_terminating_are_touched_first() {
+    let case = armed(&[("m-0", legacy(0)), ("m-1", MachineFacts { terminating: true, ..legacy(1) })], vec![]);
+    let touched: Vec<_> = case.actions().into_iter().filter(|action| matches!(action, Action::Touch { .. })).collect();
+    assert_eq!(touched, ["m-1", "m-0"].map(|machine| Action::Touch { machine: machine.into() }));
+}
+
+#[test]
+fn a_restore_is_slow_only_while_legacy_machines_are_left_after_ten_minutes() {
+    let slow = |restoring: bool, machine: MachineFacts, now: u64| {
+        let mut case = armed(&[("m-0", machine)], vec![]);
+        if restoring {
+            change(&mut case, |facts| facts.workers.get_mut("w").unwrap().operation = "restore".into());
+        }
+        (case.restoring, case.now) = (true, secs(now));
+        case.looks.truncate(1);
+        case.waits("").contains(&"restore-slow".to_owned())
+    };
+    assert!(slow(true, legacy(0), 700));
+    assert!(!slow(true, legacy(0), 699));
+    assert!(!slow(true, finished(0), 700));
+    assert!(!slow(false, legacy(0), 700));
+}
+
+#[test]
+fn what_several_machines_say_of_the_shoot_is_said_once_and_other_things_are_said_too() {
+    let us = |region: &str| mcm_migration_core::domain::Region::parse(region).unwrap();
+    let mut case = armed(&[("m-0", finished(0)), ("m-1", finished(1)), ("m-2", finished(2))], vec![]);
+    let mut class = stackit_class();
+    class.region = "us01".into();
+    case.classes.insert("pool-b".into(), class);
+    change(&mut case, |facts| {
+        facts.classes.insert("pool-b".into(), mcm_migration_core::domain::Provider::Stackit);
+        facts.machines.get_mut("m-2").unwrap().class = "pool-b".into();
+    });
+    for region in ["eu01", "us01"] {
+        case.cloud.troubles.insert(us(region), Because::about(Reason::CloudUnavailable, region));
+    }
+    assert_eq!(case.waits(""), ["cloud-unavailable (eu01)", "cloud-unavailable (us01)"]);
+}
