@@ -1,7 +1,7 @@
 //! The configurations: each bounds one kind of trouble; together they cover all of it.
 
 use crate::config::Config;
-use crate::state::{ARMED, Budget, Class, EXISTS, Guard, Id, LABELLED, MIGRATED, Machine, Server, Template};
+use crate::state::{ARMED, Budget, Class, EXISTS, Guard, Id, MARKED, MIGRATED, Machine, Template};
 
 use Id::{Absent, Empty, Legacy};
 
@@ -153,14 +153,13 @@ pub fn back_and_made() -> Config {
     Config { made_on_openstack: true, ..config }
 }
 
-/// The same, of a shoot that is complete at the start.
-fn complete(mut config: Config) -> Config {
+/// The same, of a shoot whose first Machine is rewritten, and not labelled yet, at the start.
+fn rewritten(mut config: Config) -> Config {
     let seed = &mut config.start.seeds[0];
     (seed.template, seed.guard, seed.policies_see) = (Template::Stackit, Guard::Closed, true);
-    (seed.migration, seed.worker_marked) = (EXISTS | ARMED | LABELLED, true);
+    seed.migration = EXISTS | ARMED;
     seed.classes[0] = Class::Stackit;
-    seed.machines[0] = Machine { id: Id::Rewritten, flags: MIGRATED };
-    config.start.cloud.old[0] = Server::Labelled;
+    seed.machines[0] = Machine { id: Id::Rewritten, flags: MIGRATED | MARKED };
     Config { back_is_asked: true, ..config }
 }
 
@@ -168,18 +167,16 @@ fn complete(mut config: Config) -> Config {
 #[must_use]
 pub fn rollback() -> Config {
     let budget = Budget { rollbacks: 1, template_back: 1, class_back: 1, kills: 1, ..NOTHING };
-    let about =
-        "one Machine; an operator takes the shoot back, is interrupted once, Gardener flips back, and forward again";
-    let config = Config::one_seed("rollback", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
-    Config { back_is_asked: true, ..config }
+    let about = "one Machine, rewritten and not labelled yet; an operator takes the shoot back and is interrupted once; it may go forward again";
+    rewritten(Config::one_seed("rollback", about, [Legacy, Absent, Absent], [0, 0, 0], budget))
 }
 
 /// The same with a Node that freezes.
 #[must_use]
 pub fn rollback_freeze() -> Config {
     let budget = Budget { rollbacks: 1, template_back: 1, freezes: 1, ..NOTHING };
-    let about = "one Machine, migrated; an operator takes the shoot back while a Node freezes, and forward again";
-    complete(Config::one_seed("rollback-freeze", about, [Legacy, Absent, Absent], [0, 0, 0], budget))
+    let about = "one Machine, rewritten and not labelled yet; an operator takes the shoot back while a Node freezes; it may go forward again";
+    rewritten(Config::one_seed("rollback-freeze", about, [Legacy, Absent, Absent], [0, 0, 0], budget))
 }
 
 /// An operator pauses.

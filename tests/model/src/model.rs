@@ -102,10 +102,14 @@ impl World {
                 && self.wish(state, 0).writes.is_empty())
     }
 
-    /// Whether the next pass takes the mark of each marked Worker away whose Machines are not done.
+    /// Whether the next pass, or the rollback that is under way, takes the mark of each marked Worker away whose Machines are not done.
     #[must_use]
     pub fn takes_marks_away(&self, state: &State) -> bool {
-        (0..SEEDS).all(|s| !state.seeds[s].worker_marked || self.wish(state, s).writes.contains(&Write::Mark(false)))
+        (0..SEEDS).all(|s| {
+            !state.seeds[s].worker_marked
+                || state.seeds[s].goes_back
+                || self.wish(state, s).writes.contains(&Write::Mark(false))
+        })
     }
 
     fn may_flip(&self, state: &State, index: usize, c: usize) -> bool {
@@ -600,7 +604,7 @@ impl World {
                 let seed = &mut state.seeds[usize::from(s)];
                 let back = template == Template::OpenStack;
                 let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
-                let unasked = back && config.back_is_asked && !seed.goes_back;
+                let unasked = config.back_is_asked && back != seed.goes_back;
                 if !reconciled
                     || unasked
                     || seed.turned

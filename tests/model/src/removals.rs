@@ -53,7 +53,6 @@ pub const BITES: &[Removal] = &[
     bites(&[NoMixed], configs::moves_unswitched),
     bites(&[WorkerDone], configs::forward),
     bites(&[BackStackitGone], configs::rollback),
-    bites(&[BackNodes], configs::rollback_freeze),
     bites(&[BackLabels], configs::rollback),
     bites(&[BackQuarantine], configs::rollback),
 ];
@@ -88,4 +87,9 @@ pub const HELD: &[Removal] = &[
         "it keeps Gardener's own switch from being anticipated, which costs no server here",
     ),
     held(&[WorkerLabelled], configs::forward, "the marker, which goes only when every label is there"),
+    held(
+        &[BackNodes],
+        configs::rollback_freeze,
+        "labelling asks for the Nodes as well, so that no label is under way while one of them hangs",
+    ),
 ];

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcm_migration_core::decide::Because;
+use mcm_migration_core::decide::{Because, NamespaceFacts};
 use mcm_migration_core::plan::way_back::{Next, Step as Back, WayBack};
 use mcm_migration_core::plan::{Direction, Seen};
 
@@ -21,17 +21,7 @@ pub fn nothing() -> u32 {
     memory::number(Seen::of(Direction::Back))
 }
 
-/// What `rollback` has seen after it has looked at the state.
-#[must_use]
-pub fn look(config: &Config, index: usize, seed: &Seed, _out: Out) -> u32 {
-    let mut seen = Seen::clone(&memory::memory(seed.back_seen));
-    observe(config, seed, &facts::facts(config, index, seed), false, &mut seen);
-    memory::number(seen)
-}
-
-/// What `rollback` would write now, or what it waits for; neither when it is through.
-#[must_use]
-pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out) -> Wish {
+fn shown(config: &Config, index: usize, seed: &Seed, out: Out) -> NamespaceFacts {
     let mut facts = facts::facts(config, index, seed);
     if out.has(Gate::BackStackitGone) {
         for pod in facts.mcm_pods.values_mut() {
@@ -41,6 +31,21 @@ pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out)
             (template.openstack, template.stackit) = (true, false);
         }
     }
+    facts
+}
+
+/// What `rollback` has seen after it has looked at the state.
+#[must_use]
+pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
+    let mut seen = Seen::clone(&memory::memory(seed.back_seen));
+    observe(config, seed, &shown(config, index, seed, out), false, &mut seen);
+    memory::number(seen)
+}
+
+/// What `rollback` would write now, or what it waits for; neither when it is through.
+#[must_use]
+pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out) -> Wish {
+    let facts = shown(config, index, seed, out);
     let classes = facts::class_details(seed);
     let rewritten = (0..MACHINES).filter(|m| seed.machines[*m].id == Id::Rewritten);
     let previous: BTreeMap<Box<str>, Box<str>> =
@@ -91,7 +96,6 @@ fn write_of(seed: &Seed, step: &Back) -> Option<Write> {
     match step {
         Back::Pause => Some(Write::BackPause),
         Back::OpenGuard => Some(Write::BackGuard),
-        // No part was made apart.
         Back::List { .. } | Back::ListParts { .. } | Back::UnlabelPart { .. } => None,
         Back::Unlabel { machine, .. } => Some(Write::Unlabel(m(machine)? as u8)),
         Back::WriteBack { machine, .. } => with(machine, Write::WriteBack),

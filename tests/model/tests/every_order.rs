@@ -37,14 +37,15 @@ fn removed(removal: &Removal) -> Job {
 /// Each of them once, on as many threads as there are; one thread each, so that a counterexample is the shortest.
 fn run(jobs: &[Job]) -> Vec<Found> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    // The longest first, so that no thread ends up alone with it.
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    order.sort_by_key(|index| jobs[*index].config.start.budget.moves + jobs[*index].config.start.budget.crashes < 2);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some((index, job)) = {
-                    let n = next.fetch_add(1, Ordering::Relaxed);
-                    jobs.get(n).map(|job| (n, job))
-                } {
+                while let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
+                    let job = &jobs[index];
                     let began = Instant::now();
                     let one = search(World::new(job.config, job.out), 1);
                     println!(
