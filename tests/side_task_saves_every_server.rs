@@ -252,11 +252,13 @@ async fn a_class_that_a_roll_out_leaves_behind_is_retired_and_its_machines_go_wi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_mcm_whose_copy_is_late_sees_every_id_before_its_label() {
     let (seed, shoot, old) = begin(Shoot::new("late").legacy_machines(3), Options::default()).await;
-    let _product = seed.one_replica(&["--quarantine", "12s"]).await;
+    let _product = seed.one_replica(&["--quarantine", "15s"]).await;
     deploy(&seed, &shoot).await;
     old.stop().await.unwrap();
     // Later than a label would come without the quarantine.
-    let new = stackit_mcm(&seed, &shoot, Options::default().delay(Duration::from_secs(6))).await;
+    let options = Options::default().delay(Duration::from_secs(8));
+    let seconds = Duration::from_secs;
+    let new = stackit_mcm(&seed, &shoot, options.lease(seconds(5), seconds(4), seconds(1) / 2)).await;
     // What it lists at its start is fresh.
     let machine = shoot.machines().swap_remove(0);
     new.await_known(&machine, &shoot.legacy_id(&machine), LONG).await.unwrap();
