@@ -161,10 +161,8 @@ pub fn worker_is_marked(config: &Config, index: usize, seed: &Seed, out: Out) ->
             facts.machines.remove(*name);
         }
     }
-    if out.has(Gate::WorkerLabelled) {
-        if let Some(migration) = &mut facts.migration {
-            migration.labelled = true;
-        }
+    if let Some(migration) = facts.migration.as_mut().filter(|_| out.has(Gate::WorkerLabelled)) {
+        migration.labelled = true;
     }
     let (worker_name, worker) = match facts.workers.iter().next() {
         Some((name, worker)) => (name.clone(), worker.clone()),

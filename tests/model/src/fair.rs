@@ -32,8 +32,11 @@ pub enum End {
     Harmed,
 }
 
+/// How the fair schedules of a world end that were followed already.
+type Ends = (u64, HashMap<State, (End, u16)>);
+
 thread_local! {
-    static ENDS: RefCell<(u64, HashMap<State, (End, u16)>)> = RefCell::default();
+    static ENDS: RefCell<Ends> = RefCell::default();
 }
 
 /// The same state, in which nothing more goes wrong. Where a rollback is under way, Gardener turns the Deployment back.

@@ -1,6 +1,7 @@
 //! The product's planner, asked about a state; and the lies that take one of its gates away.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, MachineFacts, NamespaceFacts};
 use mcm_migration_core::domain::Reason;
@@ -25,8 +26,9 @@ pub struct Wish {
 }
 
 /// The settings, in ticks.
+#[must_use]
 pub fn settings(out: Out) -> Settings {
-    let unless = |gate: Gate, ticks: u32| if out.has(gate) { TICK * 0 } else { TICK * ticks };
+    let unless = |gate: Gate, ticks: u32| if out.has(gate) { Duration::ZERO } else { TICK * ticks };
     Settings {
         quarantine: unless(Gate::Quarantine, 2),
         evidence_after: TICK,
@@ -61,6 +63,7 @@ pub fn hide_pods(facts: &mut NamespaceFacts) {
 }
 
 /// What the leader has seen after it has looked at the state.
+#[must_use]
 pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
     let mut facts = facts::facts(config, index, seed);
     if out.has(Gate::SettlePods) {
@@ -96,6 +99,7 @@ pub fn observe(config: &Config, seed: &Seed, facts: &NamespaceFacts, restoring: 
 }
 
 /// The same memory a tick later.
+#[must_use]
 pub fn aged(seen: u32) -> u32 {
     memory::number(memory::memory(seen).counted_from(TICK))
 }
@@ -143,6 +147,7 @@ impl Asked<'_> {
 }
 
 /// Everything that the leader of a seed would write now, as the product's planner says it.
+#[must_use]
 pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out) -> Wish {
     let listed = facts::cloud(config, cloud, out);
     let truth = || Asked {
@@ -235,6 +240,7 @@ fn prove(config: &Config, seed: &Seed, out: Out) -> Proof {
 }
 
 /// Shows every Node as Ready since long ago.
+#[must_use]
 pub fn well(nodes: &[NodeSeen]) -> Vec<NodeSeen> {
     nodes.iter().map(|node| NodeSeen { ready_since: Some(memory::ago(memory::HORIZON)), ..node.clone() }).collect()
 }
@@ -266,7 +272,7 @@ fn without_pods(facts: &NamespaceFacts, seen: &Seen) -> Seen {
     times.sort();
     let mut lied = Seen::default();
     for time in times {
-        let then = |(name, _): &(&Box<str>, &MachineFacts)| seen.id_since(name).is_some_and(|since| since <= time);
+        let then = |entry: &(&Box<str>, &MachineFacts)| seen.id_since(entry.0).is_some_and(|since| since <= time);
         let machines =
             facts.machines.iter().filter(then).map(|(name, machine)| (name.clone(), machine.clone())).collect();
         lied.observe(&NamespaceFacts { machines, ..NamespaceFacts::default() }, false, time);

@@ -1,6 +1,7 @@
 //! The way back: the steps of `rollback`, as the product finds them, and what each does.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, NamespaceFacts};
 use mcm_migration_core::plan::way_back::{Next, Step as Back, WayBack};
@@ -60,8 +61,8 @@ pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out)
     }
     let mut settings = settings(out);
     if out.has(Gate::BackQuarantine) {
-        settings.quarantine = memory::TICK * 0;
-        settings.evidence_after = memory::TICK * 0;
+        settings.quarantine = Duration::ZERO;
+        settings.evidence_after = Duration::ZERO;
     }
     let seen = memory::memory(seed.back_seen);
     let next = WayBack {

@@ -1,5 +1,6 @@
 //! Every order of every step keeps the invariants and completes; without any one gate some order does not; and the documentation shows both.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::large_types_passed_by_value, reason = "a configuration is handed over a hundred times")]
 #![allow(clippy::print_stdout, reason = "the bounds and what they cost are for the reader of the log")]
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
+use migration_model::catalogue;
 use migration_model::config::Config;
 use migration_model::configs;
 use migration_model::gates::Out;
@@ -78,10 +80,10 @@ fn everything() -> &'static Everything {
     static EVERYTHING: OnceLock<Everything> = OnceLock::new();
     EVERYTHING.get_or_init(|| {
         let groups = [
-            configs::all().into_iter().map(job).collect::<Vec<_>>(),
+            catalogue::all().into_iter().map(job).collect::<Vec<_>>(),
             BITES.iter().map(removed).collect(),
             HELD.iter().map(removed).collect(),
-            configs::limits().into_iter().map(|(config, _)| job(config)).collect(),
+            catalogue::limits().into_iter().map(|(config, _)| job(config)).collect(),
         ];
         let jobs: Vec<Job> = groups.iter().flatten().cloned().collect();
         let mut found = run(&jobs).into_iter();
@@ -133,7 +135,7 @@ fn the_limits_are_what_they_are_said_to_be() {
 #[cfg(feature = "long")]
 #[test]
 fn no_order_of_more_costs_a_server() {
-    let jobs: Vec<Job> = configs::long().into_iter().map(job).collect();
+    let jobs: Vec<Job> = catalogue::long().into_iter().map(job).collect();
     for (job, found) in jobs.iter().zip(run(&jobs)) {
         assert!(found.broken.is_empty(), "{}\n{}", job.title, tell(job, &found));
     }
@@ -144,12 +146,15 @@ fn no_order_of_more_costs_a_server() {
 #[ignore = "for one who works on one configuration"]
 fn only() {
     let wanted = std::env::var("MODEL_ONLY").unwrap_or_default();
-    let all = configs::all()
+    let all = catalogue::all()
         .into_iter()
-        .chain(configs::long())
-        .chain(configs::limits().into_iter().map(|(config, _)| config));
+        .chain(catalogue::long())
+        .chain(catalogue::limits().into_iter().map(|(config, _)| config));
     let jobs: Vec<Job> = all.map(job).chain(BITES.iter().chain(HELD).map(removed)).collect();
     let jobs: Vec<Job> = jobs.into_iter().filter(|job| wanted.split(',').any(|name| name == job.config.name)).collect();
+    if wanted.split(',').any(|name| name == "forward") {
+        println!("{:?} orders", orders(&World::new(configs::forward(), Out::default())));
+    }
     for job in &jobs {
         println!("{} {}", job.title, tell(job, &run(std::slice::from_ref(job))[0]));
     }
@@ -192,7 +197,7 @@ fn document() -> String {
         }
     }
     text.push_str("## Limits\n\nWhat no gate of this program holds.\n\n");
-    for ((job, found), (_, why)) in everything.limits.iter().zip(configs::limits()) {
+    for ((job, found), (_, why)) in everything.limits.iter().zip(catalogue::limits()) {
         let _ = write!(text, "### {}\n\n{why}\n\n{}", job.config.about, tell(job, found));
     }
     format!("{}\n", text.trim_end())
