@@ -6,7 +6,7 @@ mod worlds;
 
 use mcm_migration_core::decide::{Because, MachineFacts};
 use mcm_migration_core::domain::{GuardLabel, Reason, Server, ServerStatus};
-use mcm_migration_core::plan::{Action, Kind, Listed, PROBES, Proof, Wait, is_armed};
+use mcm_migration_core::plan::{Action, Finding, Kind, Listed, PROBES, Proof, Wait, is_armed};
 use side_task::example::{CLASS, NOW, armed, before_the_flip, change, labelled, legacy, rewritten, server, without_id};
 use side_task::{Case, eu01, openstack_class, secs, server_id, stackit_class, steps};
 
@@ -313,4 +313,46 @@ fn what_several_machines_say_of_the_shoot_is_said_once_and_other_things_are_said
         case.cloud.troubles.insert(us(region), Because::about(Reason::CloudUnavailable, region));
     }
     assert_eq!(case.waits(""), ["cloud-unavailable (eu01)", "cloud-unavailable (us01)"]);
+}
+
+#[test]
+fn a_boot_volume_is_cared_for_before_the_marker_goes() {
+    let mut case = looked_at(rewritten(0), vec![with_all_labels(0, "m-0")]);
+    case.settings.boot_volume_care = true;
+    assert_eq!(steps(&case.actions()), ["boot-volume"]);
+    case.cloud.cared.insert(server_id(0));
+    assert_eq!(steps(&case.actions()), ["clear"]);
+}
+
+#[test]
+fn parts_are_looked_at_again_when_their_list_is_as_old_as_the_drift() {
+    let plan = |age: Option<u64>| {
+        let mut case = armed(&[("m-0", finished(0)), ("m-1", finished(1))], vec![]);
+        case.now = secs(10_000);
+        let servers = [with_all_labels(0, "m-0"), with_all_labels(1, "m-1")];
+        case.cloud.lists.insert(eu01(), Listed::new(servers, case.now));
+        match age {
+            Some(age) => case.cloud.parts.values_mut().for_each(|listed| listed.at = secs(10_000 - age)),
+            None => case.cloud.parts.clear(),
+        }
+        let plan = case.plan().unwrap();
+        (steps(&plan.actions), plan.labelled, plan.unknown)
+    };
+    assert_eq!(plan(Some(3_599)), (vec![], 2, 0));
+    for age in [Some(3_600), None] {
+        assert_eq!(plan(age), (vec!["list-nics", "list-volumes"], 2, 2));
+    }
+}
+
+#[test]
+fn nothing_is_found_of_a_server_that_nobody_can_look_at_or_whose_id_is_another() {
+    let mut case = looked_at(finished(0), vec![with_all_labels(0, "m-0")]);
+    assert_eq!(case.plan().unwrap().findings, [("m-0".into(), Finding::Fine)].into());
+    case.cloud.lists.clear();
+    assert_eq!(case.plan().unwrap().findings, [("m-0".into(), Finding::Unknown)].into());
+    let mut other = case.clone();
+    other.looks.iter_mut().for_each(|look| drop(look.facts.machines.insert("m-0".into(), finished(7))));
+    assert!(other.plan().unwrap().findings.is_empty());
+    case.cloud.troubles.insert(eu01(), Because::of(Reason::CloudUnavailable));
+    assert!(case.plan().unwrap().findings.is_empty());
 }
