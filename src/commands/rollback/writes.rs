@@ -101,7 +101,13 @@ async fn disarm(sight: &mut Sight, step: &Step) -> Result<(), Failed> {
     let Some(migration) = migration else { return Err(Failed::Changed("the MachineMigration is gone".to_owned())) };
     still(sight, step).await?;
     let message = Reason::RolledBack.meaning();
-    let say = [Say::guarded(false, Reason::RolledBack, message), Say::armed(false, Reason::RolledBack, message)];
+    // What was true of the way forward must not be taken for true should the shoot go forward again.
+    let say = ["Guarded", "Armed", "Labelled", "Complete"].map(|type_| Say {
+        type_,
+        holds: false,
+        reason: Reason::RolledBack,
+        message: message.to_owned(),
+    });
     if let Some(patch) = status_patch(&migration, &say, None, Timestamp::now()) {
         sight.seed.patch_status(&sight.namespace, &patch).await?;
     }
