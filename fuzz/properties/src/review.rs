@@ -100,7 +100,7 @@ fn without_ours(mut object: Value) -> Value {
         }
         if metadata
             .get("annotations")
-            .is_some_and(|map| map.is_null() || map.as_object().is_some_and(|map| map.is_empty()))
+            .is_some_and(|map| map.is_null() || map.as_object().is_some_and(serde_json::Map::is_empty))
         {
             metadata.remove("annotations");
         }

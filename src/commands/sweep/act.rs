@@ -36,8 +36,11 @@ pub(super) enum End {
 #[derive(Clone)]
 pub(super) struct Seed {
     client: Client,
-    alive: Arc<Mutex<Option<(Instant, Arc<Alive>)>>>,
+    alive: Arc<Mutex<Option<LastLook>>>,
 }
+
+/// When the Machines were asked for last, and what there was.
+type LastLook = (Instant, Arc<Alive>);
 
 impl Seed {
     pub(super) fn new(client: Client) -> Self {
