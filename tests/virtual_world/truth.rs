@@ -44,8 +44,9 @@ fn keep(since: &mut Option<(Moment, Because)>, why: Option<Because>, now: Moment
     *since = why.map(|why| (since.as_ref().map_or(now, |(since, _)| *since), why));
 }
 
-/// How long a rewrite may take when nothing stands in its way: the last of several pauses after calls that were lost is five minutes.
-const AT_MOST: Duration = Duration::from_secs(20 * 60);
+/// How long a rewrite may take when nothing but lost calls stands in its way: closing the guard takes some ten calls, of which each fails now and then,
+/// and the pause after each failure grows to five minutes.
+const AT_MOST: Duration = Duration::from_secs(40 * 60);
 
 impl World {
     /// When a leader is left in peace with a shoot, no Machine of it keeps its old ID for long. So a restored one, whose creation times out after
