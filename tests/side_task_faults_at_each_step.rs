@@ -18,7 +18,7 @@ use side_task_support::{Seed, assert_harmless};
 use simulator::{Call, Fault, FaultPlan};
 
 /// All shoots run at the same time on whatever the machine has to give.
-const WITHIN: Duration = Duration::from_secs(200);
+const WITHIN: Duration = Duration::from_secs(400);
 
 /// A pair, and the shoot that it is tried on.
 struct Pair {

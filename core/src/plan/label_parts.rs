@@ -48,7 +48,9 @@ pub(super) fn plan(
         }
         let list = Action::ListParts { region: owner.region.clone(), kind };
         let listed = shoot.cloud.parts.get(&(owner.region.clone(), kind));
-        let Some(listed) = listed.filter(|listed| listed.age(now) < settings.drift_every) else {
+        // Three lists are looked at together: one that may be acted on must not ask for another while these come in.
+        let longest = settings.drift_every.max(Settings::LIST_MAX_AGE);
+        let Some(listed) = listed.filter(|listed| listed.age(now) <= longest) else {
             plan.act_once(list);
             known = false;
             continue;
