@@ -51,7 +51,8 @@ async fn a_stale_snapshot_on_another_seed_is_rewritten_before_its_machines_fail(
 /// The same on a seed where the shoot is not switched, with its MCM.
 async fn restored_without_the_switch(name: &str) -> (Seeds, Shoot, Mcm, Product) {
     let (seeds, shoot, key, stale) = completed_and_gone(name).await;
-    let product = seeds.product_on_destination(&[]).await;
+    // Long enough for an MCM that looks between the flip and the rewrite.
+    let product = seeds.product_on_destination(&["--node-ready-for", "60s"]).await;
     let seed = &seeds.destination;
     destination::prepare(seed, &shoot, &key, Provider::OpenStack).await;
     destination::restore_all(seed, &stale).await;
@@ -71,36 +72,41 @@ async fn a_stale_snapshot_on_a_seed_without_the_switch_is_left_alone() {
     mcm.verdict().unwrap();
 }
 
-/// What the documentation says of labels under old IDs: they have to be taken off before the shoot is switched, because an MCM that looks for
-/// orphans between the flip and the rewrite deletes what it finds by them.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn labels_that_are_left_under_old_ids_kill_at_the_switch_unless_they_are_taken_off_first() {
-    for taken_off in [false, true] {
-        let (seeds, shoot, openstack, _product) = restored_without_the_switch(&format!("left-{taken_off}")).await;
-        if taken_off {
-            for name in shoot.machines() {
-                seeds.cloud().change_server(&shoot.server_id(&name), |server| {
-                    server.labels.remove("kubernetes.io/machineclass");
-                });
-            }
-        }
-        let seed = &seeds.destination;
-        openstack.stop().await.unwrap();
-        let options = Options::default().quiet();
-        let stackit = destination::start_mcm(seed, &shoot, Provider::Stackit, options).await;
-        // It looks for orphans all the time; a real one does so now and then, and then all depends on when.
-        stackit.await_event("it leads", LONG, |event| *event == Event::Leads).await.unwrap();
-        switch(seed, &shoot).await;
-        if taken_off {
-            stackit.watch_over(seed.await_condition(&shoot, "Complete", LONG * 2)).await;
-            seed.assert_complete(&shoot).await;
-            seeds.assert_no_server_lost(&shoot).await;
-            stackit.verdict().unwrap();
-        } else {
-            let killed = kills(&stackit).await;
-            assert_eq!(killed.machine_id, shoot.legacy_id(killed.machine.rsplit('/').next().unwrap()));
-        }
+/// A seed whose shoot is about to be switched while labels are left under its old IDs, with the STACKIT MCM, which leads.
+async fn about_to_be_switched(name: &str, taken_off: bool) -> (Seeds, Shoot, Mcm, Product) {
+    let (seeds, shoot, openstack, product) = restored_without_the_switch(name).await;
+    for name in shoot.machines().iter().filter(|_| taken_off) {
+        seeds.cloud().change_server(&shoot.server_id(name), |server| {
+            server.labels.remove("kubernetes.io/machineclass");
+        });
     }
+    openstack.stop().await.unwrap();
+    let seed = &seeds.destination;
+    let stackit = destination::start_mcm(seed, &shoot, Provider::Stackit, Options::default().quiet()).await;
+    // It looks for orphans all the time; a real one does so now and then, and then all depends on when.
+    stackit.await_event("it leads", LONG, |event| *event == Event::Leads).await.unwrap();
+    (seeds, shoot, stackit, product)
+}
+
+/// What the documentation says of labels under old IDs: an MCM that looks for orphans between the flip and the rewrite deletes what it finds by
+/// them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn labels_that_are_left_under_old_ids_kill_at_the_switch() {
+    let (seeds, shoot, mcm, _product) = about_to_be_switched("labels-left", false).await;
+    switch(&seeds.destination, &shoot).await;
+    let killed = kills(&mcm).await;
+    assert_eq!(killed.machine_id, shoot.legacy_id(killed.machine.rsplit('/').next().unwrap()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn labels_that_were_taken_off_from_under_old_ids_kill_nobody_at_the_switch() {
+    let (seeds, shoot, mcm, _product) = about_to_be_switched("labels-off", true).await;
+    let seed = &seeds.destination;
+    mcm.watch_over(switch(seed, &shoot)).await;
+    mcm.watch_over(seed.await_condition(&shoot, "Complete", LONG * 2)).await;
+    seed.assert_complete(&shoot).await;
+    seeds.assert_no_server_lost(&shoot).await;
+    mcm.verdict().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
