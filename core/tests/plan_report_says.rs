@@ -4,7 +4,7 @@
 mod side_task;
 mod worlds;
 
-use mcm_migration_core::decide::{Because, MachineFacts};
+use mcm_migration_core::decide::{Because, MachineFacts, WorkerFacts};
 use mcm_migration_core::domain::{Exception, GuardLabel, Reason};
 use mcm_migration_core::plan::{Kind, Phase, Plan, Proof, Report, Wait};
 use side_task::Case;
@@ -72,7 +72,7 @@ fn each_thing_that_is_missing_keeps_a_shoot_from_being_complete() {
     let unmarked = |case: &mut Case| case.facts.workers.get_mut("w").unwrap().marked = false;
     assert_eq!(phase(&unmarked, &done), (Phase::Labelled, Reason::LabelsUnconfirmed));
     assert_eq!(phase(&|case| case.facts.workers.clear(), &done).0, Phase::Labelled);
-    let second_worker = |case: &mut Case| drop(case.facts.workers.insert("w-2".into(), Default::default()));
+    let second_worker = |case: &mut Case| drop(case.facts.workers.insert("w-2".into(), WorkerFacts::default()));
     assert_eq!(phase(&second_worker, &done).0, Phase::Labelled);
     let open = |case: &mut Case| case.facts.namespace.as_mut().unwrap().guard = None;
     assert_eq!(phase(&open, &done).0, Phase::Pending);

@@ -78,7 +78,7 @@ fn a_machine_that_was_made_later_is_let_go_once_no_pod_can_wake_up_any_more() {
     case.looks[0].facts.machines.clear();
     case.looks.truncate(1);
     let ready = case.looks[0].at + case.settings.nodes.ready_for;
-    case.now = ready - secs(1);
+    case.now = ready.saturating_sub(secs(1));
     assert_eq!((planned(&case), case.waits("m-0")), (vec![], vec!["seed-node-lost (n-1)".to_owned()]));
     case.now = ready;
     // A pod that is gone may still run on a Node that hangs, and ask for a server when it wakes up.

@@ -356,3 +356,12 @@ fn nothing_is_found_of_a_server_that_nobody_can_look_at_or_whose_id_is_another()
     case.cloud.troubles.insert(eu01(), Because::of(Reason::CloudUnavailable));
     assert!(case.plan().unwrap().findings.is_empty());
 }
+
+#[test]
+fn nothing_is_done_to_the_server_of_a_machine_that_never_was_on_openstack() {
+    let case = looked_at(MachineFacts { migrated: false, ..finished(0) }, vec![server(0, "m-0")]);
+    let plan = case.plan().unwrap();
+    assert!(plan.actions.is_empty() && plan.findings.is_empty());
+    assert_eq!((plan.labelled, plan.unknown), (0, 0));
+    assert!(case.waits("m-0").is_empty());
+}
