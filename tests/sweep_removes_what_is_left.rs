@@ -72,8 +72,8 @@ async fn what_is_proved_goes_and_everything_else_stays() {
         (&others.id, "another seed"),
         (&elsewhere.id, "not in this seed"),
     ] {
-        let line = run.end(id);
-        assert!(line.contains("listed only") && line.contains(why), "{line}");
+        let said = run.end(id);
+        assert!(said.contains("listed only") && said.contains(why), "{said}");
     }
     assert!(run.about("pvc-unlabelled").is_empty() && run.about(&live).is_empty(), "{run:?}");
 
@@ -165,8 +165,8 @@ async fn labels_of_a_domain_used_before_go_and_those_of_others_stay() {
             }
         });
     }
-    let marker = json!({"metadata": {"annotations": {"stackit.cloud/machine-should-be-migrated": "true"}}});
-    sweeping::merge(&seed, "machine.sapcloud.io/v1alpha1", "Machine", &namespace, &marked, marker).await;
+    let patch = json!({"metadata": {"annotations": {"stackit.cloud/machine-should-be-migrated": "true"}}});
+    sweeping::merge(&seed, "machine.sapcloud.io/v1alpha1", "Machine", &namespace, &marked, patch).await;
 
     let run = sweep(
         &seed,

@@ -230,7 +230,7 @@ pub fn assert_harmless(journal: &[Call]) {
             Operation::PatchNic | Operation::PatchVolume => {
                 let body = call.body.as_ref().unwrap();
                 let members: Vec<_> = body.as_object().unwrap().keys().map(String::as_str).collect();
-                assert!(matches!(members[..], ["labels"] | ["allowedAddresses"]), "{call:?}");
+                assert!(matches!(members[..], ["labels" | "allowedAddresses"]), "{call:?}");
                 for (key, value) in body["labels"].as_object().into_iter().flatten() {
                     assert!(key.starts_with("mcm-migration-") && value.is_string(), "{call:?}");
                 }

@@ -82,9 +82,8 @@ fn is_carried_out(fault: Fault, operation: Operation) -> bool {
     match fault {
         Fault::ResetBeforeHeaders | Fault::Hang => false,
         // Who comes too late finds no server.
-        Fault::ServerDeleted => !operation.is_write(),
         // What is attached is not deleted.
-        Fault::Attached => !operation.is_write(),
+        Fault::ServerDeleted | Fault::Attached => !operation.is_write(),
         _ => instead(fault).is_none(),
     }
 }
