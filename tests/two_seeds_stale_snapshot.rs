@@ -80,8 +80,17 @@ async fn about_to_be_switched(name: &str, taken_off: bool) -> (Seeds, Shoot, Mcm
             server.labels.remove("kubernetes.io/machineclass");
         });
     }
-    openstack.stop().await.unwrap();
     let seed = &seeds.destination;
+    // A Machine that has not come up is spared.
+    rig::until("every Machine is Running", LONG, || async {
+        let machines = seed.machines(&shoot.namespace()).await;
+        let phase = |machine: &Value| machine["status"]["currentStatus"]["phase"].clone();
+        anyhow::ensure!(machines.iter().all(|machine| phase(machine) == "Running"), "not yet");
+        Ok(Some(()))
+    })
+    .await
+    .unwrap();
+    openstack.stop().await.unwrap();
     let stackit = destination::start_mcm(seed, &shoot, Provider::Stackit, Options::default().quiet()).await;
     // It looks for orphans all the time; a real one does so now and then, and then all depends on when.
     stackit.await_event("it leads", LONG, |event| *event == Event::Leads).await.unwrap();
