@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use mcm_migration_core::decide::{Because, ClusterFacts, MachineFacts};
 use mcm_migration_core::domain::{GuardLabel, McmContainers, PartKind, Reason};
-use mcm_migration_core::plan::NodeSeen;
 use mcm_migration_core::plan::way_back::{Ends, Line, Next, State, Step, outline};
+use mcm_migration_core::plan::{Direction, NodeSeen, Seen};
 use way_back::{
     CLASS, Kind, OPENSTACK, REWRITTEN, STACKIT, World, eu01, name, new_id, old_id, pod, rolling_back, secs, server_id,
     world,
@@ -229,6 +229,21 @@ fn written_back() -> World {
     world.look(Duration::ZERO);
     assert!(world.facts.machines.values().all(MachineFacts::is_legacy));
     world
+}
+
+#[test]
+fn the_quarantine_of_an_id_that_was_never_rewritten_begins_with_the_guard_of_the_way_back() {
+    let mut world = written_back();
+    world.seen = Seen::of(Direction::Back);
+    world.guard(Some(GuardLabel::Closed));
+    world.look(secs(1));
+    world.look(secs(900));
+    world.guard(Some(GuardLabel::RollingBack));
+    world.look(secs(1));
+    let Next::Wait { reasons, ends } = world.next() else { panic!("{:?}", world.next()) };
+    let said = (reasons[0].reason, ends);
+    let wanted = (Reason::Quarantined, Ends::InTime(secs(900)));
+    assert_eq!(said, wanted, "before it a webhook with late caches may still rewrite");
 }
 
 #[test]

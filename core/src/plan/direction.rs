@@ -1,5 +1,5 @@
 use crate::decide::NamespaceFacts;
-use crate::domain::{McmContainers, ProviderId};
+use crate::domain::{GuardLabel, McmContainers, ProviderId};
 
 /// Which way a shoot moves: whose IDs are the new ones, and whose machine-controller-manager has to know them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -17,6 +17,15 @@ impl Direction {
         match self {
             Self::Forward => matches!(id, ProviderId::Stackit(_)),
             Self::Back => matches!(id, ProviderId::Legacy(_)),
+        }
+    }
+
+    /// Whether the time of a new ID counts by now. On the way back it does from `rolling-back` on: before that, a replica of the webhook whose
+    /// caches are late may still rewrite.
+    pub(super) fn counts(self, facts: &NamespaceFacts) -> bool {
+        match self {
+            Self::Forward => true,
+            Self::Back => facts.guard() == Some(GuardLabel::RollingBack),
         }
     }
 

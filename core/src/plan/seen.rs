@@ -229,14 +229,17 @@ impl Seen {
     }
 
     fn observe_ids(&mut self, facts: &NamespaceFacts, now: Moment) {
-        self.ids.retain(|name, (id, _)| facts.machines.get(name).is_some_and(|machine| machine.provider_id == *id));
+        let counts = self.direction.counts(facts);
+        self.ids.retain(|name, (id, _)| {
+            counts && facts.machines.get(name).is_some_and(|machine| machine.provider_id == *id)
+        });
         self.troubles.retain(|name, _| self.ids.contains_key(name));
         self.without_id
             .retain(|name, _| facts.machines.get(name).is_some_and(|machine| machine.provider_id.is_empty()));
         for (name, machine) in &facts.machines {
             match ProviderId::of(&machine.provider_id) {
                 ProviderId::None => drop(self.without_id.entry(name.clone()).or_insert(now)),
-                id if self.direction.is_new(&id) && !self.ids.contains_key(name) => {
+                id if counts && self.direction.is_new(&id) && !self.ids.contains_key(name) => {
                     self.ids.insert(name.clone(), (machine.provider_id.clone(), now));
                 }
                 _ => {}

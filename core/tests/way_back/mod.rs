@@ -272,7 +272,7 @@ impl World {
         self.paused_by_us = ours.unwrap_or(self.paused_by_us);
     }
 
-    fn guard(&mut self, guard: Option<GuardLabel>) {
+    pub fn guard(&mut self, guard: Option<GuardLabel>) {
         self.facts.namespace.as_mut().unwrap().guard = guard;
     }
 
