@@ -71,7 +71,7 @@ reasons! {
         "Look at `/readyz`, which names the resource, and at the API server; it recovers by itself.";
     NoGuard, "no-guard",
         "The namespace does not carry the label `mcm-migration.stackit.cloud/guard: closed`.",
-        "Arm the shoot: `mcm-migration-webhook arm --namespace <namespace>`.";
+        "Arm the shoot: `mcm-migration-webhook arm --namespace <namespace>`. If it was taken off in the middle of a rollback, set it to `closed` at once, then run `rollback` again.";
     RollingBack, "rolling-back",
         "The namespace's guard is `rolling-back`: the shoot is being brought back to OpenStack.",
         "Finish the way back, or close the guard again.";
@@ -193,11 +193,11 @@ reasons! {
         "A Machine was touched and still has its legacy ID: the webhook was not called, or held the rewrite back.",
         "See whether the webhook configuration is there and reaches a replica; the audit log says why a rewrite was held.";
     Quarantined, "quarantined",
-        "A Machine's new provider ID is not old enough to be in every machine-controller-manager's cache, so its server gets no label yet.",
+        "A Machine's new provider ID is not old enough to be in every machine-controller-manager's cache, so its server gets no label yet, or the guard stays on the way back.",
         "Wait; `--quarantine` says how long.";
     NoLeaseEvidence, "no-lease-evidence",
-        "The Lease `machine-controller` was not renewed by a living STACKIT machine-controller-manager since the new ID was seen.",
-        "See whether the machine-controller-manager of the shoot runs; no label is set before it proves that it reaches the API server.";
+        "The Lease `machine-controller` was not renewed since the new ID was seen by a living machine-controller-manager of the provider that the shoot moves to: STACKIT, or OpenStack on the way back.",
+        "See whether the machine-controller-manager of the shoot runs; no label is set, and no guard taken off, before it proves that it reaches the API server.";
     McmUnproven, "mcm-unproven",
         "Another pod of the machine-controller-manager may still act on an old cache: it is no healthy standby and was not restarted since.",
         "Wait, or restart the pod that is named; a pod that is gone needs its Node Ready or deleted.";
@@ -278,7 +278,7 @@ reasons! {
         "Run `mcm-migration-webhook rollback --namespace <namespace>`; it sets the guard when nothing speaks against it.";
     StackitMachinesRemain, "stackit-machines-remain",
         "A Machine was made by the STACKIT provider, or has no provider ID: the OpenStack provider could neither run nor delete its server.",
-        "Delete it while the STACKIT machine-controller-manager still runs, or leave it behind by `--leave-behind` and `--yes-vm-stays`; its server then stays.";
+        "Make its pool smaller with this Machine first (`machinepriority.machine.sapcloud.io: \"1\"`) while the STACKIT machine-controller-manager still runs, or leave it behind by `--leave-behind` and `--yes-vm-stays`; its server then stays.";
     StackitMcmDeployed, "stackit-mcm-deployed",
         "The pod template of the Deployment `machine-controller-manager` has a container of the STACKIT provider.",
         "Let Gardener switch the shoot back to OpenStack; it writes the Deployment first.";

@@ -43,7 +43,9 @@ impl<'a> Shoot<'a> {
 
     /// Looks at each record and, unless it is a dry run, writes what may be written. Tells of each object that is not as the record has it.
     pub(super) async fn restore(mut self, records: impl Iterator<Item = &Record>, dry_run: bool, counts: &mut Counts) {
-        let records: Vec<&Record> = records.collect();
+        let mut records: Vec<&Record> = records.collect();
+        // The Worker's mark comes off after the IDs, as on the whole way back: before, admission could put it back.
+        records.sort_by_key(|record| matches!(record, Record::Worker(_)));
         if may_write_old(&self.snapshot.facts).is_ok()
             && records.iter().any(|record| self.goes_back(record))
             && let Err(because) = self.list().await

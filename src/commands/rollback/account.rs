@@ -30,6 +30,7 @@ pub(super) async fn begin(
         if anew {
             *account = fresh(now);
         }
+        account.ended = None;
         keep_left_behind(account, left_behind);
         let text = named(objects).trim().chars().take(TEXT).collect();
         match account.steps.last_mut() {

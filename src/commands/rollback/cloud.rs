@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use futures::FutureExt;
-use mcm_migration_core::domain::{PartId, PartKind, Region, Server, ServerId};
+use mcm_migration_core::decide::Because;
+use mcm_migration_core::domain::{PartId, PartKind, Reason, Region, Server, ServerId};
 use mcm_migration_core::plan::way_back::may_write_old;
 use mcm_migration_core::plan::{Listed, ListedParts};
 use secrecy::ExposeSecret;
@@ -104,7 +105,7 @@ impl Session {
                 sight.cloud.parts.insert((region.clone(), kind), ListedParts::new(parts, asked));
                 Ok(())
             }
-            Err(error) => Err(leave_out(sight, region, kind, &error)),
+            Err(error) => Err(leave_out(sight, region, kind, because(&error))),
         }
     }
 
@@ -123,21 +124,21 @@ impl Session {
         let keys: BTreeSet<String> = keys.iter().map(ToString::to_string).collect();
         match checked.remove_part_labels(region, part, &keys).await {
             Ok(answer) if keys.iter().any(|key| answer.labels.contains_key(key.as_str())) => {
-                Err(Failed::Because(format!("{part} still shows a label that was taken off")))
+                let shown = Because::about(Reason::StillLabelled, part.to_string());
+                Err(leave_out(sight, region, part.kind(), shown))
             }
             Ok(answer) => {
                 sight.cloud.take_up_part(region, answer);
                 Ok(())
             }
             Err(error @ CloudError::CalledOff(_)) => Err(failed(&error)),
-            Err(error) => Err(leave_out(sight, region, part.kind(), &error)),
+            Err(error) => Err(leave_out(sight, region, part.kind(), because(&error))),
         }
     }
 }
 
 /// The labels of network interfaces and volumes endanger nothing, so what cannot be written to holds nothing up; it is told.
-fn leave_out(sight: &mut Sight, region: &Region, kind: PartKind, error: &CloudError) -> Failed {
-    let because = because(error);
+fn leave_out(sight: &mut Sight, region: &Region, kind: PartKind, because: Because) -> Failed {
     let told = format!("the labels of this kind of part stay ({kind}): {because}");
     sight.cloud.part_troubles.insert((region.clone(), kind), because);
     Failed::Because(told)

@@ -66,8 +66,9 @@ pub(in crate::commands) struct RollbackFlags {
     #[arg(long, value_name = "DOMAIN", env = "MCM_MIGRATION_LABEL_DOMAIN", default_value = "kubernetes.io", value_parser = domain)]
     label_domain: String,
 
-    /// What a region of OpenStack is called by the IaaS API; may be given more than once
-    #[arg(long, value_name = "OLD=NEW", env = "MCM_MIGRATION_REGION_MAP", value_delimiter = ',', default_value = "RegionOne=eu01", value_parser = region)]
+    /// What a region of OpenStack is called by the IaaS API, for a Machine without the annotation previous-provider-id; nothing is assumed; may be given
+    /// more than once
+    #[arg(long, value_name = "OLD=NEW", env = "MCM_MIGRATION_REGION_MAP", value_delimiter = ',', value_parser = region)]
     region_map: Vec<(String, Region)>,
 
     /// Requests to the cloud a second; `unlimited` lifts the limit

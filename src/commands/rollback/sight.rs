@@ -1,7 +1,7 @@
 //! What is known of the shoot: read past every cache, and what this process has seen.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use mcm_migration_core::decide::Because;
 use mcm_migration_core::domain::{GuardLabel, Reason, keys};
@@ -28,7 +28,7 @@ pub(super) struct Sight {
     nodes_now: Option<Vec<NodeSeen>>,
     nodes: Option<NodeWatch>,
     seen: Seen,
-    looked: Option<Moment>,
+    looked: Option<(Moment, SystemTime)>,
     started: Instant,
 }
 
@@ -66,7 +66,9 @@ impl Sight {
     pub(super) async fn look(&mut self) -> Result<(), Because> {
         let not_read = |error: &dyn std::fmt::Display| Because::about(Reason::ReadFailed, error.to_string());
         let client = self.seed.client();
-        if self.looked.is_some_and(|looked| self.now().saturating_sub(looked) > UNSEEN) {
+        // The clock that counts stands still while the machine of an operator sleeps; the one on the wall does not.
+        let slept = |wall: SystemTime| SystemTime::now().duration_since(wall).is_ok_and(|passed| passed > UNSEEN);
+        if self.looked.is_some_and(|(looked, wall)| self.now().saturating_sub(looked) > UNSEEN || slept(wall)) {
             self.seen.lose_sight();
         }
         let were_gone = self.seen.other_gone().is_some();
@@ -83,7 +85,7 @@ impl Sight {
         };
         (self.snapshot, self.migration) = (snapshot.clone(), migration.clone());
         let answered = self.now();
-        self.looked = Some(answered);
+        self.looked = Some((answered, SystemTime::now()));
         self.seen.observe(&self.snapshot.facts, false, answered);
         if were_gone {
             // The list was asked for after the last STACKIT pod had been seen gone.
@@ -129,7 +131,8 @@ impl Sight {
         self.snapshot.facts.guard() == Some(GuardLabel::Closed) && !self.paused_by_us()
     }
 
-    fn paused_by_us(&self) -> bool {
+    /// Whether the pause is one that a rollback has set.
+    pub(super) fn paused_by_us(&self) -> bool {
         let annotations = self.migration.as_ref().and_then(|migration| migration.metadata.annotations.as_ref());
         annotations
             .is_some_and(|annotations| annotations.get(keys::PAUSED_BY_ROLLBACK).is_some_and(|set| set == keys::TRUE))

@@ -18,7 +18,11 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const BATCH: (Duration, usize) = (Duration::from_secs(5), 25);
 /// How long it is waited for what only has to be seen: a Lease, a Node.
 const SIGHT: Duration = Duration::from_secs(600);
-/// How often a step, or a look, may fail in a row.
+/// What is said where it ends early.
+const RUN_AGAIN: &str = "run the command again, it goes on where it was";
+/// How long it is tried to read the shoot for the first time.
+const FIRST_SIGHT: Duration = Duration::from_secs(10);
+/// How often a step may fail in a row.
 const FAILURES: u32 = 5;
 
 /// The way back of one shoot.
@@ -41,26 +45,48 @@ impl Walk {
     /// Walks to the end, or to where it goes no further.
     pub(super) async fn run(mut self) -> Exit {
         let (mut failures, mut waiting) = (0, None::<Waiting>);
+        let (mut moved, mut blind, mut saw) = (Instant::now(), None::<Instant>, false);
         loop {
-            let failed = match self.sight.look().await {
-                Err(because) => Some(because.to_string()),
-                Ok(()) => match self.sight.next() {
-                    Next::Done => return self.done().await,
-                    Next::Refuse(reasons) => return self.stop("refused", &reasons),
-                    Next::Wait { reasons, ends } => {
-                        failures = 0;
-                        if let Some(exit) = self.wait_for(&mut waiting, reasons, ends) {
-                            return exit;
-                        }
-                        let pause = if let Ends::InTime(left) = ends { left.min(LOOK_EVERY) } else { LOOK_EVERY };
-                        tokio::time::sleep(pause.max(Duration::from_millis(50))).await;
-                        continue;
+            if let Err(because) = self.sight.look().await {
+                // An API server that is started again costs no more than the time: what was seen of the IDs is kept. One that has not answered
+                // yet may not let us read at all.
+                if blind.is_none() {
+                    self.teller.reasons("waits", std::slice::from_ref(&because), "");
+                }
+                let since = *blind.get_or_insert_with(Instant::now);
+                if since.elapsed() >= if saw { SIGHT } else { FIRST_SIGHT } {
+                    self.teller.reasons("failed", &[because], RUN_AGAIN);
+                    return if saw { Exit::Restart } else { Exit::Failed };
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+                continue;
+            }
+            (saw, blind) = (true, None);
+            let failed = match self.sight.next() {
+                Next::Done => return self.done().await,
+                Next::Refuse(reasons) => return self.stop("refused", &reasons),
+                // Lists that are too old before they can be used, or a Node that comes and goes, must not hold a shoot paused for ever.
+                Next::Wait { reasons, .. } if moved.elapsed() >= self.longest() => {
+                    return self.stop("not-yet", &reasons);
+                }
+                Next::Do(_) if moved.elapsed() >= self.longest() => return self.stop("not-yet", &[]),
+                Next::Wait { reasons, ends } => {
+                    failures = 0;
+                    if let Some(exit) = self.wait_for(&mut waiting, reasons, ends) {
+                        return exit;
                     }
-                    Next::Do(steps) => {
-                        waiting = None;
-                        self.carry_out(&steps).await.err()
+                    let pause = if let Ends::InTime(left) = ends { left.min(LOOK_EVERY) } else { LOOK_EVERY };
+                    tokio::time::sleep(pause.max(Duration::from_millis(50))).await;
+                    continue;
+                }
+                Next::Do(steps) => {
+                    waiting = None;
+                    let failed = self.carry_out(&steps).await.err();
+                    if failed.is_none() && !steps.first().is_some_and(looks) {
+                        moved = Instant::now();
                     }
-                },
+                    failed
+                }
             };
             let Some(why) = failed else {
                 failures = 0;
@@ -68,7 +94,7 @@ impl Walk {
             };
             failures += 1;
             if failures >= FAILURES {
-                self.teller.say("failed", &[], &format!("{why}; run the command again, it goes on where it was"));
+                self.teller.say("failed", &[], &format!("{why}; {RUN_AGAIN}"));
                 return Exit::Failed;
             }
             tokio::time::sleep(Duration::from_millis(250) * 2_u32.pow(failures)).await;
@@ -78,8 +104,8 @@ impl Walk {
     /// A dry run: the whole way back with what holds it. The servers are listed, and nothing is written.
     pub(super) async fn outline(mut self) -> Exit {
         if let Err(because) = self.sight.look().await {
-            self.teller.reasons("failed", &[because], "");
-            return Exit::Failed;
+            self.teller.reasons("failed", &[because], RUN_AGAIN);
+            return Exit::Restart;
         }
         for region in self.sight.way_back().regions() {
             if let Err(error) = self.session.list(&mut self.sight, &region).await {
@@ -126,7 +152,20 @@ impl Walk {
 
     fn stop(&self, event: &str, reasons: &[Because]) -> Exit {
         self.teller.reasons(event, reasons, "run the command again when this has changed, it goes on where it was");
+        if self.sight.paused_by_us() {
+            self.teller.say(
+                "paused",
+                &[],
+                "the shoot stays paused by this command until the way back is done; docs/rollback.md says how to give it up",
+            );
+        }
         Exit::No
+    }
+
+    /// The longest time without a step that changes something, whatever is waited for meanwhile.
+    fn longest(&self) -> Duration {
+        let settings = &self.sight.settings;
+        settings.quarantine + settings.nodes.ready_for + 3 * SIGHT + self.wait
     }
 
     /// Tells what is waited for, when that changes, and ends the command when it has lasted too long.
@@ -158,7 +197,7 @@ impl Walk {
     /// Does steps of one kind, each after what it relies on was read again. Fails only if none could be done.
     async fn carry_out(&mut self, steps: &[Step]) -> Result<(), String> {
         let Some(first) = steps.first() else { return Ok(()) };
-        let (name, looks) = (first.name(), matches!(first, Step::List { .. } | Step::ListParts { .. }));
+        let (name, looks) = (first.name(), looks(first));
         let steps = &steps[..steps.len().min(BATCH.1)];
         let objects: Vec<String> =
             steps.iter().map(|step| step.subject().to_owned()).filter(|subject| !subject.is_empty()).collect();
@@ -240,6 +279,11 @@ impl Walk {
             self.teller.say("not-left-behind", &moot, "came from OpenStack and gets its old ID back");
         }
     }
+}
+
+/// Whether the step changes nothing.
+fn looks(step: &Step) -> bool {
+    matches!(step, Step::List { .. } | Step::ListParts { .. })
 }
 
 fn one(step: &Step) -> Vec<String> {

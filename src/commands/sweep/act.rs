@@ -19,6 +19,18 @@ const ALIVE_FOR: Duration = Duration::from_secs(5);
 /// What is said of a part that is not there any more, also when only the answer to its deletion was lost.
 const GONE: &str = "it is gone already";
 
+/// What an answer begins with that says nothing for or against: what had to be asked could not be.
+const UNASKED: &str = "could not be asked again: ";
+
+fn unasked(error: impl std::fmt::Display) -> String {
+    format!("{UNASKED}{error}")
+}
+
+/// Something spoke against it, or nobody could say.
+fn called_off(message: &str) -> End {
+    if message.starts_with(UNASKED) { End::Failed(message.to_owned()) } else { End::Kept(message.to_owned()) }
+}
+
 /// How the removal of one thing ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum End {
@@ -53,7 +65,7 @@ impl Seed {
             return Ok(Arc::clone(alive));
         }
         let asked = Instant::now();
-        let machines = every_machine(&self.client).await.map_err(|error| error.to_string())?;
+        let machines = every_machine(&self.client).await.map_err(unasked)?;
         let alive = Arc::new(Alive::of(machines.iter().map(|machine| (&*machine.name, &machine.facts))));
         *last = Some((asked, Arc::clone(&alive)));
         Ok(alive)
@@ -61,7 +73,7 @@ impl Seed {
 
     /// Whether the shoot may be swept now.
     async fn shoot(&self, namespace: &str, cloud: &ProjectClient) -> Result<(), String> {
-        let (facts, _) = world::detailed_snapshot(&self.client, namespace).await.map_err(|error| error.to_string())?;
+        let (facts, _) = world::detailed_snapshot(&self.client, namespace).await.map_err(unasked)?;
         may_be_swept(&facts, cloud.project()).map_err(|because| because.to_string())
     }
 
@@ -78,7 +90,7 @@ impl Seed {
             Ok(()) => End::Done,
             Err(CloudError::NotFound(_)) => End::Gone,
             Err(CloudError::CalledOff(failure)) if &*failure.message == GONE => End::Gone,
-            Err(CloudError::CalledOff(failure)) => End::Kept(failure.message.into()),
+            Err(CloudError::CalledOff(failure)) => called_off(&failure.message),
             Err(error @ CloudError::Conflict(_)) => End::Kept(error.to_string()),
             Err(error) => End::Failed(error.to_string()),
         }
@@ -93,7 +105,7 @@ impl Seed {
         shown: &Part,
     ) -> Result<(), String> {
         self.shoot(namespace, cloud).await?;
-        let machine = world::machine(&self.client, namespace, &shown.name).await.map_err(|error| error.to_string())?;
+        let machine = world::machine(&self.client, namespace, &shown.name).await.map_err(unasked)?;
         if machine.is_some() {
             return Err("a Machine of its name is there".to_owned());
         }
@@ -103,11 +115,11 @@ impl Seed {
             // The API's own word on this very server.
             Err(CloudError::Gone(_)) => {}
             Ok(_) => return Err(format!("its server {server} is there")),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(unasked(error)),
         }
         let now = match cloud.get_part(region, shown.id).await {
             Err(CloudError::NotFound(_)) => return Err(GONE.to_owned()),
-            now => now.map_err(|error| error.to_string())?,
+            now => now.map_err(unasked)?,
         };
         may_be_deleted(&now, namespace, &alive).map_err(|kept| kept.to_string())?;
         if now == *shown { Ok(()) } else { Err("it is another than a moment ago".to_owned()) }
@@ -135,7 +147,7 @@ impl Seed {
             }
             Ok(_) => End::Done,
             Err(CloudError::Gone(_)) => End::Gone,
-            Err(CloudError::CalledOff(failure)) => End::Kept(failure.message.into()),
+            Err(CloudError::CalledOff(failure)) => called_off(&failure.message),
             Err(error @ CloudError::Conflict(_)) => End::Kept(error.to_string()),
             Err(error) => End::Failed(error.to_string()),
         }
@@ -149,14 +161,13 @@ impl Seed {
         shown: &OldLabels,
     ) -> Result<(), String> {
         self.shoot(namespace, cloud).await?;
-        let machine =
-            world::machine(&self.client, namespace, &shown.machine).await.map_err(|error| error.to_string())?;
+        let machine = world::machine(&self.client, namespace, &shown.machine).await.map_err(unasked)?;
         let id = format!("stackit://{}/{}", cloud.project(), shown.server.id);
         let same = machine.is_some_and(|(facts, _)| *facts.provider_id == *id && !facts.marked && facts.migrated);
         if !same {
             return Err("its Machine is another now".to_owned());
         }
-        let now = cloud.get_server(region, shown.server.id).await.map_err(|error| error.to_string())?;
+        let now = cloud.get_server(region, shown.server.id).await.map_err(unasked)?;
         if now == shown.server { Ok(()) } else { Err("its server is another than a moment ago".to_owned()) }
     }
 }

@@ -70,7 +70,7 @@ async fn take(client: &Client, clouds: &Clouds, flags: &SweepFlags) -> Result<Ta
     }
     tell(&format!("looking again after {}s (--grace)\n", flags.grace.as_secs()));
     tokio::time::sleep(flags.grace).await;
-    let second = look(client, clouds, &namespaces, &domains, false).await?;
+    let second = look(client, clouds, &namespaces, &domains, flags.all).await?;
     let mut tally = Tally::default();
     remove(client, &first, &second, &mut tally).await;
     tell(&format!("{}\n", tally.line()));
@@ -95,7 +95,11 @@ async fn remove(client: &Client, first: &Look, second: &Look, tally: &mut Tally)
                 tell(&print::end(namespace, "the shoot", &End::Failed(why.clone()), tally));
                 continue;
             }
-            // It was told when it failed.
+            // It was told when it failed, and still counts.
+            (Some(Err(_)), Ok(_)) => {
+                tally.add(FAILED);
+                continue;
+            }
             _ => continue,
         };
         for (region, leftovers) in &found.leftovers {
