@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use mcm_migration_core::archive::{
-    ClassRecord, Export, FORMAT, Header, MachineRecord, MigrationRecord, NamespaceRecord, Record, Refused, ServerRecord,
-    Trailer, UnknownServers, WorkerRecord, kept_annotations, read, write,
+    ClassRecord, Export, FORMAT, Header, MachineRecord, MigrationRecord, NamespaceRecord, Record, Refused,
+    ServerRecord, Trailer, UnknownServers, WorkerRecord, kept_annotations, read, write,
 };
 use mcm_migration_core::domain::keys;
 use proptest::collection::{btree_map, vec};

@@ -48,6 +48,11 @@ fn written_back(set: &[(&'static str, &str)]) -> Verdict {
     Verdict::Write(Change::ProviderId { machine: name(0), provider_id: old_id(0).into(), set })
 }
 
+/// The annotation that names the ID from before.
+fn previous(id: &str) -> [(&'static str, &str); 1] {
+    [(keys::PREVIOUS_PROVIDER_ID, id)]
+}
+
 #[test]
 fn an_id_that_is_there_already_is_the_same() {
     for id in [old_id(0), new_id(0)] {
@@ -100,7 +105,6 @@ fn that_a_machine_came_from_openstack_is_said_again_and_never_unsaid() {
 #[test]
 fn a_previous_id_is_set_again_only_where_it_names_the_server_and_none_is_there() {
     let (ours, others) = (old_id(0), old_id(1));
-    let previous = |id| [(keys::PREVIOUS_PROVIDER_ID, id)];
     let mut world = world(&new_id(0));
     assert_eq!(verdict(&world, &new_id(0), &previous(&ours)), annotations(&previous(&ours)));
     for wrong in [&*others, "nonsense"] {
@@ -109,13 +113,12 @@ fn a_previous_id_is_set_again_only_where_it_names_the_server_and_none_is_there()
     world.previous.insert(name(0), ours.as_str().into());
     assert_eq!(verdict(&world, &new_id(0), &previous(&ours)), Verdict::Same);
     let other_region = ours.replace("RegionOne", "RegionTwo");
-    for wrong in [&*others, &other_region] {
+    for wrong in [&others, &other_region] {
         assert_eq!(verdict(&world, &new_id(0), &previous(wrong)), refused(Reason::PreviousIdMismatch), "{wrong}");
     }
 }
 
 #[test]
 fn a_previous_id_is_nothing_to_a_machine_that_has_it_as_its_own() {
-    let previous = [(keys::PREVIOUS_PROVIDER_ID, &*old_id(1))];
-    assert_eq!(verdict(&world(&old_id(0)), &old_id(0), &previous), Verdict::Same);
+    assert_eq!(verdict(&world(&old_id(0)), &old_id(0), &previous(&old_id(1))), Verdict::Same);
 }
