@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use mcm_migration_core::archive::{
-    ClassRecord, Export, MachineRecord, MigrationRecord, NamespaceRecord, Record, ServerRecord, UnknownServers,
-    WorkerRecord, read, write,
+    ClassRecord, Export, FORMAT, Header, MachineRecord, MigrationRecord, NamespaceRecord, Record, Refused,
+    ServerRecord, Trailer, UnknownServers, WorkerRecord, kept_annotations, read, write,
 };
+use mcm_migration_core::domain::keys;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
@@ -157,32 +158,109 @@ fn what_is_no_export_says_so() {
     }
 }
 
-/// A file whose checksums are right, but that nobody's export would write.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A file whose checksums are right, whatever its lines hold.
+fn forged(records: &[String]) -> String {
+    let (mut before, mut file) = ([0; 32], String::new());
+    for record in records {
+        before = hash(&[&before[..], record.as_bytes()].concat());
+        file += &format!("{{\"sha256\":\"{}\",\"record\":{record}}}\n", hex(&before));
+    }
+    file
+}
+
+fn json(record: &Record) -> String {
+    serde_json::to_string(record).unwrap()
+}
+
+fn header() -> String {
+    json(&Record::Header(Header { format: FORMAT.into(), namespaces: ["a".into()].into(), servers: false }))
+}
+
+/// The last line after these ones, of which it counts and sums up others.
+fn trailer(lines: usize, of: &str) -> String {
+    json(&Record::Trailer(Trailer { lines, sha256: hex(&hash(of.as_bytes())).into() }))
+}
+
+fn machine(namespace: &str, uid: &str) -> Record {
+    Record::Machine(MachineRecord {
+        namespace: namespace.into(),
+        name: "m".into(),
+        uid: uid.into(),
+        provider_id: "".into(),
+        class: "".into(),
+        annotations: BTreeMap::new(),
+    })
+}
+
+/// Why a file with these records is refused, and in which line.
+fn why(records: &[String]) -> (usize, &'static str) {
+    let Refused { line, why } = read(forged(records).as_bytes(), hash).expect_err("it was taken");
+    (line, why)
+}
+
 #[test]
 fn checksums_alone_make_no_export() {
-    let machine = |namespace: &str| {
-        Record::Machine(MachineRecord {
-            namespace: namespace.into(),
-            name: "m".into(),
-            uid: "u".into(),
-            provider_id: "".into(),
-            class: "".into(),
-            annotations: BTreeMap::new(),
-        })
-    };
-    // Of a shoot that the header does not name.
+    // Of a shoot that the first line does not name.
+    assert_eq!(
+        why(&[header(), json(&machine("b", "u"))]),
+        (2, "it belongs to a shoot that the first line does not name")
+    );
+    let more = r#"{"kind":"Machine","more":1}"#.to_owned();
+    assert_eq!(why(&[header(), more]), (2, "it holds a record of another version"));
+    assert_eq!(why(&[header(), header()]), (2, "a second export begins"));
+    let other = json(&Record::Header(Header { format: "other/v1".into(), namespaces: [].into(), servers: false }));
+    assert_eq!(why(&[other]), (1, "the export is of another version"));
+    let twice = [header(), json(&machine("a", "u")), json(&machine("a", "v"))];
+    assert_eq!(why(&twice), (3, "it is out of order"));
+}
+
+#[test]
+fn an_export_begins_with_its_first_line() {
+    let missing = (1, "the first line of an export is missing");
+    assert_eq!(why(&[trailer(0, "")]), missing);
+    assert_eq!(why(&[json(&machine("a", "u"))]), missing);
+}
+
+#[test]
+fn the_last_line_counts_the_lines_before_it_and_sums_up_their_bytes() {
+    let first = forged(&[header()]);
+    assert!(read(forged(&[header(), trailer(1, &first)]).as_bytes(), hash).is_ok());
+    let no_match = (2, "it does not match the lines before it");
+    for (lines, of) in [(2, &*first), (0, &*first), (1, ""), (2, "")] {
+        assert_eq!(why(&[header(), trailer(lines, of)]), no_match, "{lines} {of:?}");
+    }
+}
+
+#[test]
+fn a_place_is_taken_once_and_what_came_first_stays() {
     let mut export = Export::default();
-    export.namespaces.insert("a".into());
-    export.insert(machine("b"));
-    assert_eq!(read(&bytes(&export), hash).unwrap_err().line, 2);
-    // A record that is not known, in a line that fits.
-    let text = r#"{"kind":"Machine","more":1}"#;
-    let known = String::from_utf8(bytes(&Export::default())).unwrap();
-    let first = known.lines().next().unwrap();
-    let before: Vec<u8> =
-        (0..32).map(|n| u8::from_str_radix(&first[11 + 2 * n..13 + 2 * n], 16).unwrap()).chain(text.bytes()).collect();
-    let sum = hash(&before).map(|byte| format!("{byte:02x}")).concat();
-    let forged = format!("{first}\n{{\"sha256\":\"{sum}\",\"record\":{text}}}\n");
-    let refused = read(forged.as_bytes(), hash).unwrap_err();
-    assert_eq!((refused.line, refused.why), (2, "it holds a record of another version"));
+    assert!(export.insert(machine("a", "first")));
+    assert!(!export.insert(machine("a", "second")));
+    assert!(export.insert(machine("b", "other")));
+    assert!(!export.insert(Record::Trailer(Trailer { lines: 0, sha256: "".into() })));
+    assert_eq!(export.of("a").collect::<Vec<_>>(), [&machine("a", "first")]);
+    assert_eq!(export.of("b").collect::<Vec<_>>(), [&machine("b", "other")]);
+    assert_eq!(export.of("c").count(), 0);
+}
+
+#[test]
+fn annotations_of_the_migration_are_kept_and_no_others() {
+    for key in [
+        keys::MIGRATED_MACHINE,
+        keys::MACHINE_SHOULD_BE_MIGRATED,
+        keys::WORKER_MIGRATED,
+        keys::PREVIOUS_PROVIDER_ID,
+        keys::SETTLED,
+        keys::EXCEPTION,
+        keys::PAUSED_BY_ROLLBACK,
+    ] {
+        assert!(kept_annotations(key), "{key}");
+    }
+    for key in ["", "xyzzy", "kubectl.kubernetes.io/last-applied-configuration", "gardener.cloud/operation"] {
+        assert!(!kept_annotations(key), "{key}");
+    }
 }

@@ -7,7 +7,7 @@ mod worlds;
 use mcm_migration_core::decide::{Because, MachineFacts};
 use mcm_migration_core::domain::{Reason, Server, ServerStatus};
 use mcm_migration_core::plan::{Action, Listed};
-use side_task::example::{NOW, OPENSTACK, before_the_flip, change, legacy, nodes, pod, server, without_id};
+use side_task::example::{NOW, OPENSTACK, armed, before_the_flip, change, legacy, nodes, pod, server, without_id};
 use side_task::{Case, eu01, secs, server_id, steps};
 
 fn planned(case: &Case) -> Vec<&'static str> {
@@ -115,4 +115,19 @@ fn what_cannot_be_told_for_certain_is_an_alarm() {
     let mut down = case(vec![]);
     down.cloud.troubles.insert(eu01(), Because::of(Reason::CloudUnavailable));
     assert_eq!((planned(&down), down.waits("m-0")), (vec![], vec!["cloud-unavailable".to_owned()]));
+}
+
+#[test]
+fn a_machine_without_an_id_and_with_a_stackit_class_is_an_alarm_only_where_stackit_will_not_create_its_server() {
+    let alarm = ["in-flight-unresolved (its class is `stackit` already)"];
+    let case = |migrated, restoring| {
+        let mut case = armed(&[("m-0", MachineFacts { migrated, ..without_id() })], vec![]);
+        if restoring {
+            change(&mut case, |facts| facts.workers.get_mut("w").unwrap().operation = "restore".into());
+        }
+        case
+    };
+    assert_eq!(case(false, false).waits("m-0"), [""; 0], "STACKIT creates it");
+    assert_eq!(case(true, false).waits("m-0"), alarm);
+    assert_eq!(case(false, true).waits("m-0"), alarm);
 }

@@ -6,7 +6,7 @@ mod worlds;
 
 use mcm_migration_core::decide::{Because, MachineFacts};
 use mcm_migration_core::domain::{GuardLabel, Reason, Server, ServerStatus};
-use mcm_migration_core::plan::{Action, Finding, Kind, Listed, PROBES, Proof, Wait, is_armed};
+use mcm_migration_core::plan::{Action, Finding, Kind, Listed, PROBES, Proof, Settings, Wait, is_armed};
 use side_task::example::{CLASS, NOW, armed, before_the_flip, change, labelled, legacy, rewritten, server, without_id};
 use side_task::{Case, eu01, openstack_class, secs, server_id, stackit_class, steps};
 
@@ -325,10 +325,10 @@ fn a_boot_volume_is_cared_for_before_the_marker_goes() {
 }
 
 #[test]
-fn parts_are_looked_at_again_when_their_list_is_as_old_as_the_drift() {
-    let plan = |age: Option<u64>| {
+fn parts_are_looked_at_again_when_their_list_is_older_than_the_drift_and_may_not_be_acted_on() {
+    let plan = |drift: u64, age: Option<u64>| {
         let mut case = armed(&[("m-0", finished(0)), ("m-1", finished(1))], vec![]);
-        case.now = secs(10_000);
+        (case.now, case.settings.drift_every) = (secs(10_000), secs(drift));
         let servers = [with_all_labels(0, "m-0"), with_all_labels(1, "m-1")];
         case.cloud.lists.insert(eu01(), Listed::new(servers, case.now));
         match age {
@@ -338,9 +338,11 @@ fn parts_are_looked_at_again_when_their_list_is_as_old_as_the_drift() {
         let plan = case.plan().unwrap();
         (steps(&plan.actions), plan.labelled, plan.unknown)
     };
-    assert_eq!(plan(Some(3_599)), (vec![], 2, 0));
-    for age in [Some(3_600), None] {
-        assert_eq!(plan(age), (vec!["list-nics", "list-volumes"], 2, 2));
+    for (drift, age) in [(3_600, 3_600), (1, 60)] {
+        assert_eq!(plan(drift, Some(age)), (vec![], 2, 0), "{drift} {age}");
+        for age in [Some(age + 1), None] {
+            assert_eq!(plan(drift, age), (vec!["list-nics", "list-volumes"], 2, 2), "{drift} {age:?}");
+        }
     }
 }
 
@@ -364,4 +366,21 @@ fn nothing_is_done_to_the_server_of_a_machine_that_never_was_on_openstack() {
     assert!(plan.actions.is_empty() && plan.findings.is_empty());
     assert_eq!((plan.labelled, plan.unknown), (0, 0));
     assert!(case.waits("m-0").is_empty());
+}
+
+#[test]
+fn a_step_that_fails_again_and_again_is_tried_every_five_minutes() {
+    let case = armed(&[("m-0", legacy(0))], vec![]);
+    let action = case.actions().into_iter().find(|action| matches!(action, Action::Touch { .. })).unwrap();
+    let mut backoff = case.backoff.clone();
+    let pauses = [5, 10, 20, 40, 80, 160, 300, 300].map(|pause| {
+        backoff.failed(&action, Because::of(Reason::WriteFailed), case.now, 1.0);
+        (backoff.held(&action, case.now).unwrap().1, secs(pause))
+    });
+    assert!(pauses.iter().all(|(is, wanted)| is == wanted), "{pauses:?}");
+}
+
+#[test]
+fn a_quarantine_counts_as_safe_only_where_it_is_longer_than_a_watch() {
+    assert!(Settings::SAFE_QUARANTINE > secs(10 * 60));
 }
