@@ -79,13 +79,14 @@ async fn an_old_id_that_is_not_certain_is_not_written() {
     let first = shoot.machine(&shoot.machines()[0], "");
     let names = [shoot.machines()[0].clone()];
 
-    // Another server, then nonsense, then nothing at all with two names of the region, then one that no other Machine agrees with.
+    // Another server, then nonsense, then nothing at all: with no name of the region, with two, with one that no other Machine agrees with.
     let other = shoot.legacy_id("another");
     let map = ["--region-map", "RegionOne=eu01,RegionTwo=eu01"];
     let odd = ["--region-map", "RegionTwo=eu01"];
-    let cases: [(Value, &str, &[&str]); 4] = [
+    let cases: [(Value, &str, &[&str]); 5] = [
         (json!(other), "previous-id-mismatch", &[]),
         (json!("openstack:///nonsense"), "previous-id-unknown", &[]),
+        (json!(null), "previous-id-unknown", &[]),
         (json!(null), "previous-id-unknown", &map),
         (json!(null), "previous-id-unknown", &odd),
     ];
@@ -97,7 +98,7 @@ async fn an_old_id_that_is_not_certain_is_not_written() {
     }
     // With one name that agrees it is the class's region, and a server that is gone holds nothing.
     back.seed.cloud().delete_server(&shoot.server_id(&shoot.machines()[1]), "the test");
-    let run = back.run(&shoot, &[]).await;
+    let run = back.run(&shoot, &["--region-map", "RegionOne=eu01"]).await;
     assert_eq!(run.code, 0, "{run:#?}");
     for machine in shoot.machines() {
         let found = objects::get(&back.seed.client, &shoot.machine(&machine, "")).await.unwrap().unwrap();
