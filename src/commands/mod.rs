@@ -9,6 +9,7 @@ mod export;
 mod logging;
 mod node_watch;
 mod nodes;
+mod reach;
 mod restore;
 mod review;
 mod rollback;

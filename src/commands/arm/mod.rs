@@ -14,8 +14,8 @@ use mcm_migration_core::plan::NodesRule;
 use tokio::sync::Semaphore;
 
 use super::node_watch::NodeWatch;
-use super::{ClusterError, Exit, fail};
-use crate::seed::{CallError, Seed};
+use super::reach::reach;
+use super::{Exit, fail};
 use crate::world::shoot_namespaces;
 use outcome::exit_of;
 use walk::Walk;
@@ -39,25 +39,10 @@ pub(super) fn run(flags: &ArmFlags) -> Exit {
 }
 
 async fn arm(flags: &ArmFlags, rule: NodesRule) -> Exit {
-    let config = match flags.cluster.config().await {
-        Ok(config) => config,
-        Err(error) => return fail(Exit::Usage, &error),
-    };
-    let seed = match Seed::new(config, FIELD_MANAGER) {
+    let seed = match reach(&flags.cluster, FIELD_MANAGER).await {
         Ok(seed) => seed,
-        Err(error) => return fail(Exit::Usage, &ClusterError::from(error)),
+        Err(exit) => return exit,
     };
-    match seed.greet().await {
-        Ok(()) => {}
-        Err(CallError::Refused { code, message, .. }) => {
-            let url = seed.url();
-            let advice = "check the user of the kubeconfig";
-            return fail(Exit::Failed, &format_args!("the API server {url} answered {code}: {message}; {advice}"));
-        }
-        Err(CallError::NoAnswer { message, .. }) => {
-            return fail(Exit::Restart, &ClusterError::Unreachable { url: seed.url(), message });
-        }
-    }
     let mut namespaces = flags.namespace.clone();
     if flags.all {
         namespaces = match shoot_namespaces(&seed.client()).await {

@@ -8,10 +8,10 @@ use std::fmt::Display;
 
 use mcm_migration_core::archive::{Export, Record, write};
 
+use super::reach::reach;
 use super::sha256::sha256;
-use super::{ClusterError, Exit, fail};
+use super::{Exit, fail};
 use crate::cloud::{CloudMetrics, Clouds};
-use crate::seed::{CallError, Seed};
 use crate::world::{WorldError, archived, shoot_namespaces};
 
 pub(super) use flags::{CloudFlags, ExportFlags};
@@ -61,22 +61,6 @@ async fn export(flags: &ExportFlags) -> Result<Exit, Exit> {
         fail(Exit::Done, &format_args!("{} records of {} shoots in {file}", export.records.len(), namespaces.len()));
     }
     Ok(Exit::Done)
-}
-
-/// A seed that answers.
-pub(super) async fn reach(cluster: &super::ClusterFlags, manager: &'static str) -> Result<Seed, Exit> {
-    let config = cluster.config().await.map_err(|error| fail(Exit::Usage, &error))?;
-    let seed = Seed::new(config, manager).map_err(|error| fail(Exit::Usage, &ClusterError::from(error)))?;
-    match seed.greet().await {
-        Ok(()) => Ok(seed),
-        Err(CallError::Refused { code, message, .. }) => {
-            let (url, advice) = (seed.url(), "check the user of the kubeconfig");
-            Err(fail(Exit::Failed, &format_args!("the API server {url} answered {code}: {message}; {advice}")))
-        }
-        Err(CallError::NoAnswer { message, .. }) => {
-            Err(fail(Exit::Restart, &ClusterError::Unreachable { url: seed.url(), message }))
-        }
-    }
 }
 
 /// What could not be read ends the command: a part of an export is none.

@@ -10,7 +10,8 @@ use std::path::Path;
 
 use mcm_migration_core::archive::{Export, read};
 
-use super::export::{reach, unread};
+use super::export::unread;
+use super::reach::reach;
 use super::sha256::sha256;
 use super::{Exit, fail};
 use crate::cloud::{CloudMetrics, Clouds};

@@ -9,9 +9,9 @@ mod walk;
 mod writes;
 
 use super::node_watch::NodeWatch;
-use super::{ClusterError, Exit, fail};
+use super::reach::reach;
+use super::{Exit, fail};
 use crate::cloud::{CloudMetrics, Clouds};
-use crate::seed::{CallError, Seed};
 use cloud::Session;
 use sight::Sight;
 use tell::Teller;
@@ -34,29 +34,14 @@ async fn rollback(flags: &RollbackFlags) -> Exit {
         (Ok(settings), Ok(leave_behind)) => (settings, leave_behind),
         (Err(error), _) | (_, Err(error)) => return fail(Exit::Usage, &error),
     };
-    let config = match flags.cluster.config().await {
-        Ok(config) => config,
-        Err(error) => return fail(Exit::Usage, &error),
-    };
-    let seed = match Seed::new(config, FIELD_MANAGER) {
-        Ok(seed) => seed,
-        Err(error) => return fail(Exit::Usage, &ClusterError::from(error)),
-    };
     let clouds = match flags.cloud().and_then(|cloud| Clouds::new(cloud, CloudMetrics::default())) {
         Ok(clouds) => clouds,
         Err(error) => return fail(Exit::Usage, &error),
     };
-    match seed.greet().await {
-        Ok(()) => {}
-        Err(CallError::Refused { code, message, .. }) => {
-            let url = seed.url();
-            let advice = "check the user of the kubeconfig";
-            return fail(Exit::Failed, &format_args!("the API server {url} answered {code}: {message}; {advice}"));
-        }
-        Err(CallError::NoAnswer { message, .. }) => {
-            return fail(Exit::Restart, &ClusterError::Unreachable { url: seed.url(), message });
-        }
-    }
+    let seed = match reach(&flags.cluster, FIELD_MANAGER).await {
+        Ok(seed) => seed,
+        Err(exit) => return exit,
+    };
     let rule = settings.nodes.clone();
     let nodes = (!flags.dry_run).then(|| NodeWatch::start(seed.client(), rule));
     let walk = Walk {
