@@ -2,7 +2,8 @@
 //! seeded orders on a real API server. No server of a live Machine is deleted, every shoot completes (one that is kept from it names the reason
 //! and completes without it), and no write of a shoot that does not migrate is refused.
 //!
-//! 24 orders; 1,000 with the feature `long`, or as many as `MCM_RACE_ORDERS` says; `MCM_RACE_ORDER=17` plays that one again.
+//! 24 orders; 1,000 with the feature `long`, or as many as `MCM_RACE_ORDERS` says, from the one that `MCM_RACE_FROM` names on; `MCM_RACE_ORDER=17` plays
+//! that one again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(
     clippy::print_stdout,
@@ -37,7 +38,10 @@ fn number(variable: &str) -> Option<u64> {
 fn orders() -> Vec<Order> {
     let numbers = match number("MCM_RACE_ORDER") {
         Some(one) => one..one + 1,
-        None => 0..number("MCM_RACE_ORDERS").unwrap_or(ORDERS),
+        None => {
+            let from = number("MCM_RACE_FROM").unwrap_or(0);
+            from..from + number("MCM_RACE_ORDERS").unwrap_or(ORDERS)
+        }
     };
     numbers.map(Order::of).collect()
 }
