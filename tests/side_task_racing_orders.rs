@@ -36,14 +36,11 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 fn orders() -> Vec<Order> {
-    let numbers = match number("MCM_RACE_ORDER") {
-        Some(one) => one..one + 1,
-        None => {
-            let from = number("MCM_RACE_FROM").unwrap_or(0);
-            from..from + number("MCM_RACE_ORDERS").unwrap_or(ORDERS)
-        }
-    };
-    numbers.map(Order::of).collect()
+    let (from, count) = number("MCM_RACE_ORDER").map_or_else(
+        || (number("MCM_RACE_FROM").unwrap_or(0), number("MCM_RACE_ORDERS").unwrap_or(ORDERS)),
+        |one| (one, 1),
+    );
+    (from..from + count).map(Order::of).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
