@@ -34,6 +34,8 @@ async fn each_trouble_is_told_holds_up_no_other_and_heals() {
     }
     let product = leader(&seed, &["--drift-every", "12s"]).await;
     join_all(cases.iter().map(|case| case.is_told(&seed, &product))).await;
+    // From here on there is nothing left to do, only troubles to look at again.
+    join_all(cases.iter().map(|case| case.others_are_done(&seed))).await;
     let before = seed.cloud().journal().len();
     tokio::time::sleep(PASSES).await;
     let journal = seed.cloud().journal();
@@ -43,7 +45,7 @@ async fn each_trouble_is_told_holds_up_no_other_and_heals() {
         assert!(calls.len() <= 3, "{:?}: {} calls in {PASSES:?}: {calls:#?}", case.trouble, calls.len());
         assert!(calls.iter().all(|call| !call.operation.is_write()), "{:?}: {calls:#?}", case.trouble);
         case.is_told_once(&seed).await;
-        case.others_are_done(&seed);
+        case.others_are_done(&seed).await;
     }
     let (settling, others): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.trouble.settles());
     join_all(others.iter().map(|case| case.end(&seed))).await;

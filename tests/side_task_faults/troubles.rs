@@ -176,12 +176,32 @@ impl Case {
         }
     }
 
-    pub fn others_are_done(&self, seed: &Seed) {
+    /// Waits until the Machines without trouble have come through, those that may.
+    pub async fn others_are_done(&self, seed: &Seed) {
+        let what = format!("{:?}: the other Machines are done", self.trouble);
+        rig::until(&what, LONG, || async {
+            let machines = seed.machines(&self.stage.namespace()).await;
+            let marked: Vec<_> = machines.iter().filter(|machine| self.holds_up_wrongly(machine)).collect();
+            anyhow::ensure!(marked.is_empty(), "still marked: {marked:?}");
+            Ok(Some(()))
+        })
+        .await
+        .unwrap();
         for machine in self.stage.shoot.machines().iter().filter(|machine| **machine != self.machine) {
             let server = seed.cloud().server(&self.stage.shoot.server_id(machine)).unwrap();
             let labelled = server.labels.text("kubernetes.io/machine").is_some();
-            let all_wait = self.trouble == Trouble::ForeignClassLabel || self.trouble.settles();
-            assert_eq!(labelled, !all_wait, "{:?}: {server:?}", self.trouble);
+            assert_eq!(labelled, !self.all_wait(), "{:?}: {server:?}", self.trouble);
         }
+    }
+
+    /// Whether this Machine waits although it is not the one in trouble.
+    fn holds_up_wrongly(&self, machine: &Value) -> bool {
+        let marked = !machine["metadata"]["annotations"]["stackit.cloud/machine-should-be-migrated"].is_null();
+        let migrated = text(&machine["spec"]["providerID"]).starts_with("stackit:");
+        !self.all_wait() && machine["metadata"]["name"] != *self.machine && (marked || !migrated)
+    }
+
+    fn all_wait(&self) -> bool {
+        self.trouble == Trouble::ForeignClassLabel || self.trouble.settles()
     }
 }
