@@ -1,0 +1,170 @@
+//! Old IDs come back over servers that are migrated and labelled: a stale snapshot on another seed, a dump on the same one.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use crate::side_task_support::{LONG, Seed};
+use crate::two_seeds_support::destination::switch;
+use crate::two_seeds_support::snapshot::Snapshot;
+use crate::two_seeds_support::{Seeds, await_ids, destination, ids, key, kills, source};
+use mcm_stand_in::{Event, Mcm, Options};
+use rig::shoot::Provider;
+use rig::{Product, Shoot, objects};
+use serde_json::{Value, json};
+
+const NEW: &str = "stackit://";
+
+/// A shoot that has completed on the source and left it, and what was persisted of it before it began.
+async fn completed_and_gone(name: &str) -> (Seeds, Shoot, String, Snapshot) {
+    let seeds = Seeds::start().await;
+    let shoot = seeds.source.create(Shoot::new(name).legacy_machines(3)).await;
+    let (key, stale) = (key(&seeds.source, &shoot).await, Snapshot::take(&seeds.source, &shoot).await);
+    let mcm = Mcm::for_shoot(&seeds.source.server, &shoot, seeds.cloud(), Options::default()).await.unwrap();
+    let _product = seeds.product_on_source(&[]).await;
+    mcm.watch_over(seeds.source.await_condition(&shoot, "Complete", LONG * 2)).await;
+    let fresh = source::drain(&seeds.source, &shoot, &mcm).await;
+    assert_eq!((stale.count(NEW), fresh.count(NEW)), (0, 3));
+    mcm.verdict().unwrap();
+    (seeds, shoot, key, stale)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stale_snapshot_on_another_seed_is_rewritten_before_its_machines_fail() {
+    let (seeds, shoot, key, stale) = completed_and_gone("stale").await;
+    let seed = &seeds.destination;
+    let _product = seeds.product_on_destination(&[]).await;
+    destination::prepare(seed, &shoot, &key, Provider::Stackit).await;
+    destination::restore_all(seed, &stale).await;
+    let mcm = destination::start_mcm(seed, &shoot, Provider::Stackit, Options::default()).await;
+    mcm.watch_over(await_ids(seed, &shoot, NEW)).await;
+    destination::finish(seed, &shoot).await;
+    mcm.watch_over(seed.await_condition(&shoot, "Complete", LONG * 2)).await;
+    mcm.await_runs(3, LONG).await.unwrap();
+    seed.assert_complete(&shoot).await;
+    seeds.assert_no_server_lost(&shoot).await;
+    assert!(seeds.writes("destination").is_empty(), "every label was there");
+    mcm.verdict().unwrap();
+}
+
+/// The same on a seed where the shoot is not switched, with its MCM.
+async fn restored_without_the_switch(name: &str) -> (Seeds, Shoot, Mcm, Product) {
+    let (seeds, shoot, key, stale) = completed_and_gone(name).await;
+    // Long enough for an MCM that looks between the flip and the rewrite.
+    let product = seeds.product_on_destination(&["--node-ready-for", "60s"]).await;
+    let seed = &seeds.destination;
+    destination::prepare(seed, &shoot, &key, Provider::OpenStack).await;
+    destination::restore_all(seed, &stale).await;
+    let mcm = destination::start_mcm(seed, &shoot, Provider::OpenStack, Options::default()).await;
+    destination::finish(seed, &shoot).await;
+    (seeds, shoot, mcm, product)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stale_snapshot_on_a_seed_without_the_switch_is_left_alone() {
+    let (seeds, shoot, mcm, _product) = restored_without_the_switch("stale-unswitched").await;
+    mcm.watch_over(mcm.await_runs(10, LONG)).await.unwrap();
+    let ids = ids(&seeds.destination, &shoot).await;
+    assert!(ids.iter().all(|(name, id)| *id == shoot.legacy_id(name)), "untouched");
+    assert!(seeds.writes("destination").is_empty());
+    seeds.assert_no_server_lost(&shoot).await;
+    mcm.verdict().unwrap();
+}
+
+/// A seed whose shoot is about to be switched while labels are left under its old IDs, with the STACKIT MCM, which leads.
+async fn about_to_be_switched(name: &str, taken_off: bool) -> (Seeds, Shoot, Mcm, Product) {
+    let (seeds, shoot, openstack, product) = restored_without_the_switch(name).await;
+    for name in shoot.machines().iter().filter(|_| taken_off) {
+        seeds.cloud().change_server(&shoot.server_id(name), |server| {
+            server.labels.remove("kubernetes.io/machineclass");
+        });
+    }
+    let seed = &seeds.destination;
+    // A Machine that has not come up is spared.
+    rig::until("every Machine is Running", LONG, || async {
+        let machines = seed.machines(&shoot.namespace()).await;
+        let phase = |machine: &Value| machine["status"]["currentStatus"]["phase"].clone();
+        anyhow::ensure!(machines.iter().all(|machine| phase(machine) == "Running"), "not yet");
+        Ok(Some(()))
+    })
+    .await
+    .unwrap();
+    openstack.stop().await.unwrap();
+    let stackit = destination::start_mcm(seed, &shoot, Provider::Stackit, Options::default().quiet()).await;
+    // It looks for orphans all the time; a real one does so now and then, and then all depends on when.
+    stackit.await_event("it leads", LONG, |event| *event == Event::Leads).await.unwrap();
+    (seeds, shoot, stackit, product)
+}
+
+/// What the documentation says of labels under old IDs: an MCM that looks for orphans between the flip and the rewrite deletes what it finds by
+/// them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn labels_that_are_left_under_old_ids_kill_at_the_switch() {
+    let (seeds, shoot, mcm, _product) = about_to_be_switched("labels-left", false).await;
+    switch(&seeds.destination, &shoot).await;
+    let killed = kills(&mcm).await;
+    assert_eq!(killed.machine_id, shoot.legacy_id(killed.machine.rsplit('/').next().unwrap()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn labels_that_were_taken_off_from_under_old_ids_kill_nobody_at_the_switch() {
+    let (seeds, shoot, mcm, _product) = about_to_be_switched("labels-off", true).await;
+    let seed = &seeds.destination;
+    mcm.watch_over(switch(seed, &shoot)).await;
+    mcm.watch_over(seed.await_condition(&shoot, "Complete", LONG * 2)).await;
+    seed.assert_complete(&shoot).await;
+    seeds.assert_no_server_lost(&shoot).await;
+    mcm.verdict().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dump_that_is_written_back_over_a_finished_shoot_is_refused() {
+    let seed = Seed::start().await;
+    let shoot = seed.create(Shoot::new("dump").legacy_machines(3)).await;
+    let dump = Snapshot::take(&seed, &shoot).await;
+    let mcm = Mcm::for_shoot(&seed.server, &shoot, seed.cloud(), Options::default()).await.unwrap();
+    let product = seed.one_replica(&[]).await;
+    mcm.watch_over(seed.await_condition(&shoot, "Complete", LONG * 2)).await;
+    // The guard holds on its own.
+    product.kill();
+    for machine in &dump.0 {
+        let written = json!({"metadata": {"annotations": machine["metadata"]["annotations"]}, "spec": machine["spec"]});
+        let why = format!("{:#}", objects::merge(&seed.client, machine, &written).await.unwrap_err());
+        assert!(why.contains("mcm-migration guard"), "{why}");
+    }
+    mcm.watch_over(mcm.await_runs(3, LONG)).await.unwrap();
+    seed.assert_complete(&shoot).await;
+    mcm.verdict().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn machines_that_are_made_again_from_a_dump_are_rewritten_as_they_are_made() {
+    let seed = Seed::start().await;
+    let shoot = seed.create(Shoot::new("again").legacy_machines(3)).await;
+    let dump = Snapshot::take(&seed, &shoot).await;
+    let mcm = Mcm::for_shoot(&seed.server, &shoot, seed.cloud(), Options::default()).await.unwrap();
+    let _product = seed.one_replica(&[]).await;
+    mcm.watch_over(seed.await_condition(&shoot, "Complete", LONG * 2)).await;
+    // Whoever restores a dump stops the MCM first, or it deletes the servers of what is missing.
+    mcm.stop().await.unwrap();
+    for machine in &dump.0 {
+        objects::merge(&seed.client, machine, &json!({"metadata": {"finalizers": null}})).await.unwrap();
+        objects::delete(&seed.client, machine).await.unwrap();
+    }
+    for made in destination::restore_all(&seed, &dump).await {
+        let name = made["metadata"]["name"].as_str().unwrap();
+        assert_eq!(made["spec"]["providerID"], shoot.stackit_id(name), "in the very answer");
+    }
+    let (project, namespace) = (shoot.project_id(), shoot.namespace());
+    let again = Mcm::start(&seed.server, &namespace, Provider::Stackit, seed.cloud(), &project, Options::default());
+    let again = again.await.unwrap();
+    let cleared = || async {
+        let machines = seed.machines(&shoot.namespace()).await;
+        let marker =
+            |machine: &Value| machine["metadata"]["annotations"]["stackit.cloud/machine-should-be-migrated"].clone();
+        let left = machines.iter().filter(|machine| !marker(machine).is_null()).count();
+        anyhow::ensure!(left == 0, "{left} are marked");
+        Ok(Some(()))
+    };
+    again.watch_over(rig::until("the markers are cleared", LONG, cleared)).await.unwrap();
+    again.watch_over(again.await_runs(3, LONG)).await.unwrap();
+    seed.assert_complete(&shoot).await;
+    again.verdict().unwrap();
+}
