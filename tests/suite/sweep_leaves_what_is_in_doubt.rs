@@ -100,7 +100,11 @@ async fn what_changes_in_between_is_left_alone_and_a_failure_holds_up_nothing_el
     cloud.inject(FaultPlan::once(Operation::DeleteVolume, Fault::AppliedReplyLost).project(&project));
     let run = delete(shoot.namespace(), "0s").await;
     assert!(run.end(&nic.id).ends_with("  removed"), "{run:?}");
-    assert!(run.end(&volume.id).contains("gone already"), "{run:?}");
+    let end = run.end(&volume.id);
+    assert!(
+        end.contains("  removed: the answer to its deletion was lost") && !end.contains("somebody else"),
+        "{run:?}"
+    );
     assert_eq!(run.code, 0);
 
     let shoot = migrated(&seed, "forbidden", 1).await;
@@ -148,4 +152,25 @@ async fn what_changes_in_between_is_left_alone_and_a_failure_holds_up_nothing_el
     let (run, ()) = tokio::join!(sweeping, meddling);
     assert_eq!((run.code, deleted(&cloud)), (0, vec![]), "{run:?}");
     assert!(before.is_subset(&parts(&cloud, &shoot)));
+}
+
+#[tokio::test]
+async fn an_api_server_that_is_lost_midway_is_a_reason_to_run_it_again() {
+    let seed = Seed::start().await;
+    let cloud = seed.cloud();
+    let shoot = migrated(&seed, "lost", 1).await;
+    left_behind(&seed, &shoot, &named(&shoot, "gone"));
+    let namespace = shoot.namespace();
+    let sweeping = async { sweep(&seed, &["--namespace", &namespace, "--delete", "--grace", "3s"]).await };
+    let meddling = async {
+        rig::until("the first look is over", crate::side_task_support::LONG, || async {
+            Ok((cloud.count(Operation::ListServers) > 0).then_some(()))
+        })
+        .await
+        .unwrap();
+        seed.server.kill_api_server();
+    };
+    let (run, ()) = tokio::join!(sweeping, meddling);
+    assert_eq!((run.code, deleted(&cloud)), (75, vec![]), "{run:?}");
+    assert!(run.stderr.contains(&seed.server.url()), "{run:?}");
 }

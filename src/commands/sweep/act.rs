@@ -31,6 +31,11 @@ fn called_off(message: &str) -> End {
     if message.starts_with(UNASKED) { End::Failed(message.to_owned()) } else { End::Kept(message.to_owned()) }
 }
 
+/// What is not there any more, after a deletion of this sweep had been sent or without one.
+fn gone(sent_before: bool) -> End {
+    if sent_before { End::Unanswered } else { End::Gone }
+}
+
 /// How the removal of one thing ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum End {
@@ -38,6 +43,8 @@ pub(super) enum End {
     Done,
     /// Somebody else took it away.
     Gone,
+    /// It is gone after a deletion of this sweep whose answer was lost.
+    Unanswered,
     /// Something spoke against it at the last moment.
     Kept(String),
     /// A call failed.
@@ -88,8 +95,9 @@ impl Seed {
         });
         match cloud.checked(check).delete_part(region, part.id).await {
             Ok(()) => End::Done,
-            Err(CloudError::NotFound(_)) => End::Gone,
-            Err(CloudError::CalledOff(failure)) if &*failure.message == GONE => End::Gone,
+            Err(CloudError::NotFound(failure)) => gone(failure.attempts > 1),
+            // Called off before it was sent once more.
+            Err(CloudError::CalledOff(failure)) if &*failure.message == GONE => gone(failure.attempts > 0),
             Err(CloudError::CalledOff(failure)) => called_off(&failure.message),
             Err(error @ CloudError::Conflict(_)) => End::Kept(error.to_string()),
             Err(error) => End::Failed(error.to_string()),

@@ -11,14 +11,19 @@ use std::io::Write;
 use kube::Client;
 use mcm_migration_core::plan::{OldLabels, confirmed};
 
+use super::reach::reach;
 use super::{ClusterError, Exit, fail};
 use crate::cloud::{CloudConfig, CloudMetrics, Clouds};
+use crate::seed::CallError;
 use crate::world::shoot_namespaces;
 use act::{End, Seed};
 use look::{Domains, Found, Look, look};
 use print::{FAILED, Tally};
 
 pub(super) use flags::SweepFlags;
+
+/// Nothing is written in the seed; it is said all the same who reads.
+const FIELD_MANAGER: &str = "mcm-migration-sweep";
 
 pub(super) fn run(flags: &SweepFlags) -> Exit {
     match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
@@ -28,19 +33,25 @@ pub(super) fn run(flags: &SweepFlags) -> Exit {
 }
 
 async fn sweep(flags: &SweepFlags) -> Exit {
-    let client = match flags.cluster.reached_client().await {
-        Ok(client) => client,
-        Err(error @ ClusterError::Unreachable { .. }) => return fail(Exit::Restart, &error),
-        Err(error) => return fail(Exit::Usage, &error),
-    };
     let clouds = match clouds(flags) {
         Ok(clouds) => clouds,
         Err(error) => return fail(Exit::Usage, &error),
     };
-    match take(&client, &clouds, flags).await {
-        Ok(tally) if tally.has(FAILED) => Exit::Failed,
-        Ok(_) => Exit::Done,
-        Err(error) => fail(Exit::Failed, &error),
+    let seed = match reach(&flags.cluster, FIELD_MANAGER).await {
+        Ok(seed) => seed,
+        Err(exit) => return exit,
+    };
+    match take(&seed.client(), &clouds, flags).await {
+        Ok(tally) if !tally.has(FAILED) => return Exit::Done,
+        Ok(_) => {}
+        Err(error) => drop(fail(Exit::Failed, &error)),
+    }
+    // What failed is told already; an API server that is gone is a reason to run it again, whatever else there was.
+    match seed.greet().await {
+        Err(CallError::NoAnswer { message, .. }) => {
+            fail(Exit::Restart, &ClusterError::Unreachable { url: seed.url(), message })
+        }
+        _ => Exit::Failed,
     }
 }
 

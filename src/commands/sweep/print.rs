@@ -72,6 +72,7 @@ pub(super) fn end(namespace: &str, thing: &str, end: &End, tally: &mut Tally) ->
     let (result, why) = match end {
         End::Done => (DONE, ""),
         End::Gone => (GONE, "somebody else took it away"),
+        End::Unanswered => (DONE, "the answer to its deletion was lost; it is gone"),
         End::Kept(why) => (KEPT, why.as_str()),
         End::Failed(why) => (FAILED, why.as_str()),
     };
