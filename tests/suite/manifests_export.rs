@@ -37,7 +37,6 @@ async fn the_cron_job_exports_with_read_rights_alone() {
         }
     }
 
-    // What the pod would run, with a folder of this machine.
     cluster.namespace("shoot--p--s", Some("closed")).await;
     for object in [
         class("shoot--p--s", "pool", "stackit"),
@@ -48,6 +47,32 @@ async fn the_cron_job_exports_with_read_rights_alone() {
     ] {
         cluster.create(&object).await.passed();
     }
+    let lines = export(&cluster).await;
+    let kinds: Vec<&str> = lines.iter().map(|line| line["record"]["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["Header", "Namespace", "MachineMigration", "Worker", "MachineClass", "Machine", "Trailer"]);
+    assert_eq!(lines[5]["record"]["providerID"], STACKIT_ID);
+    assert_eq!(lines[1]["record"]["guard"], "closed");
+
+    // With servers it reads one Secret more, by its name.
+    cluster.ok(&["apply", "-k", &folder("overlays/export-with-servers")]).await;
+    let in_shoot = ["-n", "shoot--p--s"];
+    assert!(may(&cluster, &[&["get", "secrets/cloudprovider"][..], &in_shoot].concat()).await);
+    for what in
+        [["get", "secrets/other"], ["list", "secrets"], ["watch", "secrets"], ["patch", "secrets/cloudprovider"]]
+    {
+        assert!(!may(&cluster, &[&what[..], &in_shoot].concat()).await, "{what:?}");
+    }
+    let unknown = |lines: &[Value]| {
+        let records = lines.iter().map(|line| &line["record"]);
+        records.filter(|it| it["kind"] == "ServersUnknown").map(|it| it["reason"].to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(unknown(&export(&cluster).await), ["\"credentials-invalid\""], "it could read that there is none");
+    cluster.ok(&["delete", "clusterrolebinding", "mcm-migration-export-servers"]).await;
+    assert_eq!(unknown(&export(&cluster).await), ["\"read-failed\""], "without the right it says so");
+}
+
+/// The records that the Job's pod would write with its rights, into a folder of this machine.
+async fn export(cluster: &Cluster) -> Vec<Value> {
     let job = cluster.json(&["-n", NAMESPACE, "get", "cronjob", "mcm-migration-export"]).await;
     let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
     let (container, folder) = (&pod["containers"][0], tempfile::tempdir().unwrap());
@@ -63,9 +88,5 @@ async fn the_cron_job_exports_with_read_rights_alone() {
     let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path()).collect();
     let [file] = &files[..] else { panic!("{files:?}") };
     let text = std::fs::read_to_string(file).unwrap();
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let kinds: Vec<&str> = lines.iter().map(|line| line["record"]["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["Header", "Namespace", "MachineMigration", "Worker", "MachineClass", "Machine", "Trailer"]);
-    assert_eq!(lines[5]["record"]["providerID"], STACKIT_ID);
-    assert_eq!(lines[1]["record"]["guard"], "closed");
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
