@@ -51,7 +51,7 @@ impl Assets {
             .with_context(|| format!("cannot run {program} --version"))?;
         let said = String::from_utf8_lossy(&output.stdout);
         let version = said.trim().trim_start_matches("Kubernetes v");
-        if version.split('.').take(2).ne(wanted.trim_start_matches('v').split('.').take(2)) {
+        if !format!("{version}.").starts_with(&format!("{}.", wanted.trim_start_matches('v'))) {
             bail!(
                 "{ASSETS_VARIABLE} and {VERSION_VARIABLE}={wanted} contradict each other: {program} is of version {version:?}; unset one of them"
             );

@@ -43,12 +43,13 @@ fn the_folder_of_envtest_is_used_when_it_is_set() {
 
 /// A folder with an API server that says this version of itself.
 fn folder_of_version(version: &str) -> tempfile::TempDir {
-    use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     for name in ["kube-apiserver", "etcd", "kubectl"] {
+        // By another process: a child of this one could hold the file open for writing, and then it cannot be run.
+        let write = r#"printf '#!/bin/sh\necho Kubernetes %s\n' "$1" >"$2" && chmod +x "$2""#;
         let path = folder.path().join(name);
-        std::fs::write(&path, format!("#!/bin/sh\necho Kubernetes {version}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let wrote = Command::new("sh").args(["-c", write, "sh", version]).arg(path).status().unwrap();
+        assert!(wrote.success());
     }
     folder
 }
