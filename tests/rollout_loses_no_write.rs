@@ -71,7 +71,11 @@ impl Parts {
             let took = next.begun - part.begun;
             let due = took.as_secs_f64() / EVERY.as_secs_f64();
             let rewritten = f64::from(part.rewritten);
-            println!("{}: {rewritten} of {due:.0} in {took:.1?}, {:.0} a second", part.name, rewritten / took.as_secs_f64());
+            println!(
+                "{}: {rewritten} of {due:.0} in {took:.1?}, {:.0} a second",
+                part.name,
+                rewritten / took.as_secs_f64()
+            );
             assert!(rewritten * f64::from(FLOOR) >= due, "{}: {rewritten} rewrites, and {due:.0} were due", part.name);
         }
     }

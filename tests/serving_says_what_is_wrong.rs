@@ -33,10 +33,22 @@ fn a_bad_flag_is_named_with_what_to_write_instead() {
             USAGE,
             &["'--cache-max-age <DURATION>'", "`soon` is not a duration; write for example 15s or 2m30s"],
         ),
-        (&["--tls-self-managed", "--shutdown-delay=15"], USAGE, &["'--shutdown-delay <DURATION>'", "write for example 15s"]),
-        (&["--tls-self-managed", "--drain-timeout=-5s"], USAGE, &["'--drain-timeout <DURATION>'", "write for example 15s"]),
+        (
+            &["--tls-self-managed", "--shutdown-delay=15"],
+            USAGE,
+            &["'--shutdown-delay <DURATION>'", "write for example 15s"],
+        ),
+        (
+            &["--tls-self-managed", "--drain-timeout=-5s"],
+            USAGE,
+            &["'--drain-timeout <DURATION>'", "write for example 15s"],
+        ),
         (&["--tls-self-managed", "--max-connections=0"], USAGE, &["'--max-connections <N>'", "1..=65536"]),
-        (&["--tls-self-managed", "--log=audit=loud"], USAGE, &["--log `audit=loud`", "write for example info or info,audit=debug"]),
+        (
+            &["--tls-self-managed", "--log=audit=loud"],
+            USAGE,
+            &["--log `audit=loud`", "write for example info or info,audit=debug"],
+        ),
         (&["--tls-self-managed", "--listn=[::]:1"], USAGE, &["'--listn'", "a similar argument exists: '--listen'"]),
         (&[], USAGE, &["--tls-cert-dir <DIR>|--tls-self-managed", "not provided"]),
         (
@@ -92,7 +104,8 @@ fn a_folder_that_holds_no_certificate_to_serve_with_is_named() {
 
     // With a good pair it gets as far as the socket.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let (listen, good) = (format!("--listen={}", taken.local_addr().unwrap()), format!("--tls-cert-dir={}", good.display()));
+    let (listen, good) =
+        (format!("--listen={}", taken.local_addr().unwrap()), format!("--tls-cert-dir={}", good.display()));
     let address = listen.trim_start_matches("--listen=").to_owned();
     let says = [&*address, "(--listen)", "in use", "choose an address of this host and a free port"];
     assert_ends(&[&objects, &good, &listen], USAGE, &says);
@@ -127,7 +140,10 @@ fn a_kubeconfig_that_leads_to_no_api_server_is_named() {
     let missing = folder.path().join("missing.kubeconfig");
     let broken = written("broken.kubeconfig", "apiVersion: v1\nclusters:\n  - name: [\nusers: t0p-s3cret\n");
     let empty = written("empty.kubeconfig", "");
-    let without = written("without.kubeconfig", &config(&url).replace("current-context\": \"seed\"", "current-context\": \"other\""));
+    let without = written(
+        "without.kubeconfig",
+        &config(&url).replace("current-context\": \"seed\"", "current-context\": \"other\""),
+    );
     let no_url = written("no-url.kubeconfig", &config("seed example"));
     let unreached = written("unreached.kubeconfig", &config(&url));
 

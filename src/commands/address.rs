@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 /// # Errors
 /// A sentence that says what to write instead.
 pub(super) fn parse(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("`{text}` is not an IP address with a port; write for example 127.0.0.1:8443 or [::]:8443"))
+    text.parse().map_err(|_| {
+        format!("`{text}` is not an IP address with a port; write for example 127.0.0.1:8443 or [::]:8443")
+    })
 }
 
 #[cfg(test)]

@@ -45,10 +45,19 @@ mod tests {
     #[test]
     fn each_complaint_is_one_line_that_names_the_flag() {
         let cases: [(&[&str], &str); 6] = [
-            (&["arm"], "the following required arguments were not provided: <--namespace <NAME>|--all>; `--help` says more"),
-            (&["arm", "--al"], "unexpected argument '--al' found; a similar argument exists: '--all'; `--help` says more"),
+            (
+                &["arm"],
+                "the following required arguments were not provided: <--namespace <NAME>|--all>; `--help` says more",
+            ),
+            (
+                &["arm", "--al"],
+                "unexpected argument '--al' found; a similar argument exists: '--all'; `--help` says more",
+            ),
             (&["amr"], "unrecognized subcommand 'amr'; a similar subcommand exists: 'arm'; `--help` says more"),
-            (&["arm", "--all", "--namespace=n"], "the argument '--all' cannot be used with '--namespace <NAME>'; `--help` says more"),
+            (
+                &["arm", "--all", "--namespace=n"],
+                "the argument '--all' cannot be used with '--namespace <NAME>'; `--help` says more",
+            ),
             (
                 &["serve", "--tls-self-managed", "--side-task=perhaps"],
                 "invalid value 'perhaps' for '--side-task [<BOOL>]' [possible values: true, false]; `--help` says more",

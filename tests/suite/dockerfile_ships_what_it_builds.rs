@@ -39,6 +39,7 @@ fn every_file_that_cargo_compiles_is_copied() {
             words
         })
         .collect();
+    // What cargo reads to know the packages, and what it noted while it compiled the binary: sources, and files that they include.
     let mut needed = vec![PathBuf::from("Cargo.lock")];
     for package in cargo_metadata()["packages"].as_array().unwrap() {
         needed.push(relative(package["manifest_path"].as_str().unwrap()));
@@ -46,10 +47,26 @@ fn every_file_that_cargo_compiles_is_copied() {
             needed.push(relative(target["src_path"].as_str().unwrap()));
         }
     }
+    needed.extend(compiled());
     for file in needed {
         assert!(copied.iter().any(|c| c == "." || file.starts_with(c)), "{} is not copied", file.display());
         assert!(!ignored.covers(&file), "{}: .dockerignore keeps it out", file.display());
     }
+}
+
+/// The files of this repository that the binary was made from, as cargo notes them beside it.
+fn compiled() -> Vec<PathBuf> {
+    let notes = format!("{}.d", env!("CARGO_BIN_EXE_mcm-migration-webhook"));
+    let notes = fs::read_to_string(&notes).unwrap_or_else(|error| panic!("{notes}: {error}"));
+    let (_, files) = notes.split_once(": ").unwrap();
+    let files = files.split_whitespace().map(|file| Path::new(file).strip_prefix(root()).unwrap_or(Path::new(file)));
+    // What a build script makes is made again in the image.
+    let files: Vec<PathBuf> =
+        files.filter(|file| file.is_relative() && !file.starts_with("target")).map(Path::to_owned).collect();
+    for file in ["src/main.rs", "core/src/lib.rs"] {
+        assert!(files.iter().any(|noted| noted == Path::new(file)), "{file} is not among {files:?}");
+    }
+    files
 }
 
 #[test]

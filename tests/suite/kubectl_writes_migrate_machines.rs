@@ -239,9 +239,8 @@ async fn a_dry_run_is_answered_alike_and_leaves_no_trace() {
     let (namespace, account) = support::cluster::SERVICE_ACCOUNT;
     let program = format!("system:serviceaccount:{namespace}:{account}");
     let by_the_program = events.iter().filter(|event| event["user"]["username"] == program.as_str());
-    let writes: Vec<_> = by_the_program
-        .filter(|event| !["get", "list", "watch"].contains(&event["verb"].as_str().unwrap()))
-        .collect();
+    let writes: Vec<_> =
+        by_the_program.filter(|event| !["get", "list", "watch"].contains(&event["verb"].as_str().unwrap())).collect();
     assert!(writes.is_empty(), "{writes:?}");
 }
 

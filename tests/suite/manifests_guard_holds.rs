@@ -13,7 +13,8 @@ const POLICIES: [&str; 4] = ["no-way-back", "keep-ids", "keep-guard", "no-mixed"
 const FIRST_THREE: [&str; 3] = ["no-way-back", "keep-ids", "keep-guard"];
 
 /// What the folders install for the whole cluster.
-const LEFT: &str = "mutatingwebhookconfigurations,validatingwebhookconfigurations,clusterroles,clusterrolebindings,namespaces";
+const LEFT: &str =
+    "mutatingwebhookconfigurations,validatingwebhookconfigurations,clusterroles,clusterrolebindings,namespaces";
 
 #[tokio::test]
 async fn it_refuses_from_the_first_request_after_the_api_server_restarts() {

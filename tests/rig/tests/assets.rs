@@ -58,7 +58,8 @@ fn folder_of_version(version: &str) -> tempfile::TempDir {
 fn a_folder_of_another_version_than_the_one_asked_for_is_refused() {
     for (wanted, there) in [("1.34", "v1.36.3"), ("1.3", "v1.34.4"), ("v1.37", "v1.36.3")] {
         let folder = folder_of_version(there);
-        let text = found_with(&[(assets::ASSETS_VARIABLE, folder.path()), (assets::VERSION_VARIABLE, Path::new(wanted))]);
+        let text =
+            found_with(&[(assets::ASSETS_VARIABLE, folder.path()), (assets::VERSION_VARIABLE, Path::new(wanted))]);
         let begin = format!("KUBEBUILDER_ASSETS and MCM_TEST_KUBERNETES={wanted} contradict each other: ");
         assert!(text.starts_with(&begin) && text.ends_with("; unset one of them"), "{text}");
         assert!(text.contains(&there[1..]), "{text}");
@@ -69,7 +70,8 @@ fn a_folder_of_another_version_than_the_one_asked_for_is_refused() {
 fn a_folder_of_the_version_asked_for_is_used() {
     for wanted in ["1.36", "v1.36", "1.36.3", ""] {
         let folder = folder_of_version("v1.36.3");
-        let text = found_with(&[(assets::ASSETS_VARIABLE, folder.path()), (assets::VERSION_VARIABLE, Path::new(wanted))]);
+        let text =
+            found_with(&[(assets::ASSETS_VARIABLE, folder.path()), (assets::VERSION_VARIABLE, Path::new(wanted))]);
         assert_eq!(text, format!("found {}", folder.path().join("kubectl").display()));
     }
 }

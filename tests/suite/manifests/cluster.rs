@@ -130,7 +130,8 @@ impl Cluster {
 
     /// Lets every namespace go that is terminating.
     pub async fn finalize_all(&self) {
-        let terminating = ["get", "namespaces", "-o=jsonpath={.items[?(@.status.phase==\"Terminating\")].metadata.name}"];
+        let terminating =
+            ["get", "namespaces", "-o=jsonpath={.items[?(@.status.phase==\"Terminating\")].metadata.name}"];
         for name in self.ok(&terminating).await.split_whitespace() {
             self.finalize(name).await;
         }
