@@ -236,7 +236,7 @@ async fn a_dry_run_is_answered_alike_and_leaves_no_trace() {
     });
     assert_eq!(told.count(), 2, "both are told apart from real writes");
     // Nor has the program done anything by the way.
-    let (namespace, account) = support::cluster::SERVICE_ACCOUNT;
+    let (namespace, account) = crate::support::cluster::SERVICE_ACCOUNT;
     let program = format!("system:serviceaccount:{namespace}:{account}");
     let by_the_program = events.iter().filter(|event| event["user"]["username"] == program.as_str());
     let writes: Vec<_> =
@@ -275,7 +275,7 @@ async fn an_answer_about_a_migrated_machine_is_no_mutation() {
     case.kubectl(&["create", "-f", "-"], Some(&configuration.to_string())).await;
     let is_asked = |(_, configuration, _): &(String, String, bool)| configuration == again;
     let touches = std::cell::Cell::new(0);
-    rig::until("the second configuration is called", support::DEADLINE, || async {
+    rig::until("the second configuration is called", crate::support::DEADLINE, || async {
         touches.set(touches.get() + 1);
         case.kubectl(&["label", "--overwrite", "machine", &first, &format!("touched={}", touches.get())], None).await;
         Ok(case.calls(&first).last().is_some_and(|calls| calls.iter().any(is_asked)).then_some(()))

@@ -97,7 +97,7 @@ async fn deleting_any_other_folder_leaves_it_in_force() {
     cluster.ok(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]).await;
     let policies = ["get", "validatingadmissionpolicies,validatingadmissionpolicybindings,crd", "-o=name"];
     let before = cluster.ok(&policies).await;
-    for name in manifests::kustomizations().iter().filter(|name| *name != "guard") {
+    for name in crate::manifests::kustomizations().iter().filter(|name| *name != "guard") {
         cluster.ok(&["apply", "-k", &folder(name)]).await;
         let installed = cluster.ok(&["get", LEFT, "-o=name"]).await;
         assert!(installed.contains("mcm-migration"), "{name} installs nothing that could be left behind: {installed}");

@@ -2,12 +2,10 @@
 //! and with the exit code that tells a wrong configuration from an API server that is not there.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::{binary, repository};
+use crate::support::{binary, repository};
 
 /// Usage or configuration.
 const USAGE: i32 = 64;

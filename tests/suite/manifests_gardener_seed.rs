@@ -5,8 +5,6 @@
 //! `docs/development/priority-classes.md`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod manifests;
-
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -66,8 +64,10 @@ async fn the_ports_that_are_let_in_are_those_that_the_pods_listen_on() {
 /// The only object of a kind in the overlay, as kubectl renders it.
 async fn one(kind: &str) -> Value {
     let kubectl = rig::assets::ensure().await.unwrap().kubectl;
-    let output =
-        Command::new(kubectl).args(["kustomize", &manifests::folder("overlays/gardener-seed")]).output().unwrap();
+    let output = Command::new(kubectl)
+        .args(["kustomize", &crate::manifests::folder("overlays/gardener-seed")])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut objects = rig::install::parse(&String::from_utf8(output.stdout).unwrap()).unwrap();
     objects.retain(|object| object["kind"] == kind);
