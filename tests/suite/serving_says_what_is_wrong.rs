@@ -137,6 +137,8 @@ fn a_kubeconfig_that_leads_to_no_api_server_is_named() {
     };
     let missing = folder.path().join("missing.kubeconfig");
     let broken = written("broken.kubeconfig", "apiVersion: v1\nclusters:\n  - name: [\nusers: t0p-s3cret\n");
+    // The parser would quote this one in its message.
+    let mistyped = written("mistyped.kubeconfig", "apiVersion: v1\nusers: t0p-s3cret\n");
     let empty = written("empty.kubeconfig", "");
     let without = written(
         "without.kubeconfig",
@@ -146,9 +148,10 @@ fn a_kubeconfig_that_leads_to_no_api_server_is_named() {
     let unreached = written("unreached.kubeconfig", &config(&url));
 
     let check = "check the file named by --kubeconfig and its current context";
-    let rows: [(&Path, i32, [&str; 2]); 6] = [
+    let rows: [(&Path, i32, [&str; 2]); 7] = [
         (&missing, USAGE, ["No such file", check]),
-        (&broken, USAGE, ["YAML", check]),
+        (&broken, USAGE, ["it is no YAML of a kubeconfig (line 3, column 11)", check]),
+        (&mistyped, USAGE, ["it is no YAML of a kubeconfig (line", check]),
         (&empty, USAGE, ["context", check]),
         (&without, USAGE, ["context", check]),
         (&no_url, USAGE, ["url", check]),
@@ -165,13 +168,27 @@ fn a_kubeconfig_that_leads_to_no_api_server_is_named() {
     let flag = format!("--kubeconfig={}", unreached.display());
     let says = ["context", "nobodys", "--kubeconfig"];
     assert_ends(&["--tls-self-managed", &flag, "--context=nobodys"], USAGE, &says);
-    // Neither a flag, nor a variable, nor a pod's account.
+    // Found by the variable, as kubectl finds it; and neither by a flag, nor by a variable, nor in a pod.
+    let variable = [("KUBECONFIG", &*broken)];
+    let says = ["no API server found", "(line 3, column 11)", "--kubeconfig or KUBECONFIG"];
+    assert_ends_with(&variable, &["--tls-self-managed"], USAGE, &says);
+    assert_ends_with(
+        &variable,
+        &["--tls-self-managed", "--context=seed"],
+        USAGE,
+        &["the context seed", "(line 3, column 11)"],
+    );
     assert_ends(&["--tls-self-managed"], USAGE, &["no API server found", "--kubeconfig or KUBECONFIG"]);
+}
+
+#[track_caller]
+fn assert_ends(args: &[&str], code: i32, says: &[&str]) {
+    assert_ends_with(&[], args, code, says);
 }
 
 /// Runs `serve`, and expects this exit code and one sentence that says all of this.
 #[track_caller]
-fn assert_ends(args: &[&str], code: i32, says: &[&str]) {
+fn assert_ends_with(variables: &[(&str, &Path)], args: &[&str], code: i32, says: &[&str]) {
     let mut command = Command::new(binary());
     command.arg("serve").args(args);
     // A flag may be given once.
@@ -180,6 +197,7 @@ fn assert_ends(args: &[&str], code: i32, says: &[&str]) {
         .env_remove("KUBECONFIG")
         .env_remove("KUBERNETES_SERVICE_HOST")
         .env("HOME", "/nonexistent")
+        .envs(variables.iter().copied())
         .output()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
