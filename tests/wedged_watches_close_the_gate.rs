@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcm_migration_webhook::world::Resource;
 use rig::{ApiProxy, ApiServer, Product, Shoot};
 use support::DEADLINE;
-use support::cluster::{self, SERVICE_ACCOUNT};
+use support::cluster::{self, Asker, SERVICE_ACCOUNT};
 
 /// Short, so that the test is; the API server is asked for bookmarks accordingly.
 const MAX_AGE: Duration = Duration::from_secs(15);
@@ -37,19 +37,22 @@ impl Replica {
         Self { proxy, product, ca, _tls: tls }
     }
 
+    /// All of it within what is promised from now on.
     async fn turns_stale(&self, shoot: &Shoot, resource: Resource) {
-        rig::until(&format!("/readyz names the {resource}"), PROMISED, || async {
+        let asker = Asker::new(&self.product, &self.ca, shoot).await;
+        let labels = [("resource", resource.plural())];
+        rig::until(&format!("the gate is closed for the {resource}"), PROMISED, || async {
+            assert_eq!(self.product.admin_get("/livez").await?.0, 200, "{resource}: it is alive all the while");
+            let reason = asker.reason().await?;
+            anyhow::ensure!(reason == "cache-stale", "the reason for a Machine is {reason}");
             let (status, body) = self.product.admin_get("/readyz").await?;
-            anyhow::ensure!(status == 503 && body.contains(resource.plural()), "{status}: {body}");
+            anyhow::ensure!(status == 503 && body.contains(resource.plural()), "/readyz answers {status}: {body}");
+            let stale = self.product.metric("mcm_migration_webhook_cache_stale", &labels).await?;
+            anyhow::ensure!((stale - 1.0).abs() < 0.1, "the metric of the {resource} is {stale}");
             Ok(Some(()))
         })
         .await
         .unwrap();
-        assert_eq!(self.product.admin_get("/livez").await.unwrap().0, 200);
-        let labels = [("resource", resource.plural())];
-        let stale = self.product.metric("mcm_migration_webhook_cache_stale", &labels);
-        assert!((stale.await.unwrap() - 1.0).abs() < 0.1, "the metric names the {resource}");
-        cluster::knows(&self.product, &self.ca, shoot, "cache-stale").await;
     }
 
     async fn recovers(&self, shoot: &Shoot) {

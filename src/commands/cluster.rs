@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use clap::Args;
 use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 use crate::error_chain::chain;
 
@@ -26,25 +26,25 @@ pub struct ClusterFlags {
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
     /// A file was named and cannot be used.
-    #[error("cannot use the kubeconfig {file}: {source}; check the file named by --kubeconfig and its current context")]
+    #[error("cannot use the kubeconfig {file}: {reason}; check the file named by --kubeconfig and its current context")]
     Kubeconfig {
         /// The file.
         file: PathBuf,
-        /// What was wrong.
-        source: kube::config::KubeconfigError,
+        /// What was wrong; nothing of the file's content.
+        reason: String,
     },
     /// Nothing was found.
     #[error(
         "no API server found: {0}; name a kubeconfig with --kubeconfig or KUBECONFIG, or run it in a pod with a service account"
     )]
-    NotFound(#[from] kube::config::InferConfigError),
+    NotFound(String),
     /// A context was asked for and the default kubeconfig cannot be used.
-    #[error("cannot use the context {context}: {source}; `kubectl config get-contexts` lists them")]
+    #[error("cannot use the context {context}: {reason}; `kubectl config get-contexts` lists them")]
     Context {
         /// The context.
         context: String,
-        /// What was wrong.
-        source: kube::config::KubeconfigError,
+        /// What was wrong; nothing of the kubeconfig's content.
+        reason: String,
     },
     /// The API server does not answer.
     #[error("the API server {url} does not answer: {message}; check the address, and that it can be reached from here")]
@@ -68,14 +68,14 @@ impl ClusterFlags {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         match (&self.kubeconfig, &self.context) {
             (Some(file), _) => {
-                let broken = |source| ClusterError::Kubeconfig { file: file.clone(), source };
+                let broken = |error| ClusterError::Kubeconfig { file: file.clone(), reason: wrong_with(&error) };
                 let kubeconfig = Kubeconfig::read_from(file).map_err(broken)?;
                 kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(broken)
             }
             (None, Some(context)) => kube::Config::from_kubeconfig(&options)
                 .await
-                .map_err(|source| ClusterError::Context { context: context.clone(), source }),
-            (None, None) => Ok(kube::Config::infer().await?),
+                .map_err(|error| ClusterError::Context { context: context.clone(), reason: wrong_with(&error) }),
+            (None, None) => kube::Config::infer().await.map_err(|error| ClusterError::NotFound(not_found(&error))),
         }
     }
 
@@ -103,4 +103,20 @@ impl ClusterFlags {
             Err(_) => Err(unreachable(format!("no answer within {} s", FIRST_ANSWER.as_secs()))),
         }
     }
+}
+
+/// What is wrong with a kubeconfig. A parser's own words quote the lines around the fault, and there may be a token in them.
+fn wrong_with(error: &KubeconfigError) -> String {
+    let KubeconfigError::Parse(error) = error else { return error.to_string() };
+    let place = error.location().map(|at| format!(" (line {}, column {})", at.line(), at.column()));
+    format!("it is no YAML of a kubeconfig{}", place.unwrap_or_default())
+}
+
+/// Why there is neither a pod's account nor a kubeconfig.
+fn not_found(error: &InferConfigError) -> String {
+    let kubeconfig = std::error::Error::source(error).and_then(|source| source.downcast_ref::<KubeconfigError>());
+    let text = error.to_string();
+    // What comes first is about the pod, and has nothing of the kubeconfig.
+    let pod = text.split_once(", kubeconfig: ").map_or("no kubeconfig and no account of a pod", |(pod, _)| pod);
+    kubeconfig.map_or_else(|| pod.to_owned(), |error| format!("{pod}, kubeconfig: ({})", wrong_with(error)))
 }

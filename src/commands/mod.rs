@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand, and the wiring of the rooms.
 
+mod address;
 mod arm;
 mod certs;
 mod cluster;
@@ -17,11 +18,11 @@ mod serve;
 mod sha256;
 mod shoot_cloud;
 mod sweep;
+mod usage;
 
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 pub use cluster::{ClusterError, ClusterFlags};
@@ -63,12 +64,7 @@ enum Command {
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let command_line = match CommandLine::try_parse_from(arguments) {
         Ok(command_line) => command_line,
-        Err(error) => {
-            let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            // Nobody is left to tell when even this cannot be printed.
-            drop(error.print());
-            return if asked_for { Exit::Done } else { Exit::Usage };
-        }
+        Err(error) => return usage::end(&error),
     };
     // The provider of cryptography is one for the process; a second call finds it installed.
     drop(rustls::crypto::aws_lc_rs::default_provider().install_default());

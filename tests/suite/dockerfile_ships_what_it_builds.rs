@@ -39,16 +39,49 @@ fn every_file_that_cargo_compiles_is_copied() {
             words
         })
         .collect();
+    // What cargo reads to know the packages, and every source of those that the binary is made of.
     let mut needed = vec![PathBuf::from("Cargo.lock")];
-    for package in cargo_metadata()["packages"].as_array().unwrap() {
+    let metadata = cargo_metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    for package in packages {
         needed.push(relative(package["manifest_path"].as_str().unwrap()));
         for target in package["targets"].as_array().unwrap() {
             needed.push(relative(target["src_path"].as_str().unwrap()));
         }
     }
+    let of_the_binary: Vec<&Path> =
+        packages.iter().filter(|package| is_in_the_binary(package, packages)).map(folder).collect();
+    assert!(of_the_binary.contains(&root()) && of_the_binary.len() > 1, "{of_the_binary:?}");
+    for folder in of_the_binary {
+        let before = needed.len();
+        sources(&folder.join("src"), &mut needed);
+        assert!(needed.len() > before, "{} has no sources", folder.display());
+    }
     for file in needed {
         assert!(copied.iter().any(|c| c == "." || file.starts_with(c)), "{} is not copied", file.display());
         assert!(!ignored.covers(&file), "{}: .dockerignore keeps it out", file.display());
+    }
+}
+
+/// The package at the root, and what it depends on otherwise than for its tests.
+fn is_in_the_binary(package: &Value, packages: &[Value]) -> bool {
+    let main = packages.iter().find(|package| folder(package) == root()).unwrap();
+    let mut needs = main["dependencies"].as_array().unwrap().iter().filter(|dependency| dependency["kind"].is_null());
+    folder(package) == root() || needs.any(|dependency| dependency["name"] == package["name"])
+}
+
+fn folder(package: &Value) -> &Path {
+    Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap()
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(relative(path.to_str().unwrap()));
+        }
     }
 }
 

@@ -12,6 +12,10 @@ const POLICIES: [&str; 4] = ["no-way-back", "keep-ids", "keep-guard", "no-mixed"
 /// The three that have no parameters, and so need nothing but themselves.
 const FIRST_THREE: [&str; 3] = ["no-way-back", "keep-ids", "keep-guard"];
 
+/// What the folders install for the whole cluster.
+const LEFT: &str =
+    "mutatingwebhookconfigurations,validatingwebhookconfigurations,clusterroles,clusterrolebindings,namespaces";
+
 #[tokio::test]
 async fn it_refuses_from_the_first_request_after_the_api_server_restarts() {
     let cluster = Cluster::guarded().await;
@@ -93,16 +97,17 @@ async fn deleting_any_other_folder_leaves_it_in_force() {
     cluster.ok(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]).await;
     let policies = ["get", "validatingadmissionpolicies,validatingadmissionpolicybindings,crd", "-o=name"];
     let before = cluster.ok(&policies).await;
-    for overlay in ["base", "overlays/self-managed", "overlays/cert-manager", "overlays/gardener-seed"] {
-        cluster.ok(&["apply", "-k", &folder(overlay)]).await;
-        let delete = ["delete", "-k", &folder(overlay), "--ignore-not-found", "--wait=false"];
-        cluster.ok(&delete).await;
-        cluster.finalize("mcm-migration-system").await;
-        let left = cluster.kubectl(&["get", "mutatingwebhookconfiguration,clusterrole", "-o=name"], None).await;
-        assert!(!left.stdout.contains("mcm-migration"), "{overlay} leaves behind: {}", left.stdout);
-        assert_eq!(cluster.ok(&policies).await, before, "{overlay} takes something of the guard away");
-    }
-    for policy in POLICIES {
-        cluster.probe(policy).await.refused_by(policy);
+    for name in crate::manifests::kustomizations().iter().filter(|name| *name != "guard") {
+        cluster.ok(&["apply", "-k", &folder(name)]).await;
+        let installed = cluster.ok(&["get", LEFT, "-o=name"]).await;
+        assert!(installed.contains("mcm-migration"), "{name} installs nothing that could be left behind: {installed}");
+        cluster.ok(&["delete", "-k", &folder(name), "--ignore-not-found", "--wait=false"]).await;
+        cluster.finalize_all().await;
+        let left = cluster.ok(&["get", LEFT, "-o=name"]).await;
+        assert!(!left.contains("mcm-migration"), "{name} leaves behind: {left}");
+        assert_eq!(cluster.ok(&policies).await, before, "{name} takes something of the guard away");
+        for policy in POLICIES {
+            cluster.probe(policy).await.refused_by(policy);
+        }
     }
 }

@@ -13,15 +13,7 @@ async fn every_overlay_can_be_applied_twice_without_a_change_or_a_warning() {
     let cluster = Cluster::bare().await;
     cluster.kubectl(&["apply", "-f", "-"], Some(crate::manifests::CERT_MANAGER_CRDS)).await.passed();
     cluster.ok(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]).await;
-    for name in [
-        "guard",
-        "base",
-        "overlays/self-managed",
-        "overlays/cert-manager",
-        "overlays/gardener-seed",
-        "overlays/export",
-        "overlays/export-with-servers",
-    ] {
+    for name in &crate::manifests::kustomizations() {
         let rendered = cluster.ok(&["kustomize", &folder(name)]).await;
         let strict = ["apply", "--validate=strict", "-f", "-"];
         let first = cluster.kubectl(&strict, Some(&rendered)).await.passed();

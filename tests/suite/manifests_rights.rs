@@ -35,7 +35,12 @@ async fn the_program_may_read_the_secrets_that_name_a_project_and_no_other() {
     };
     assert_eq!(secrets(&["get", "secrets", "-A", NAMED, "-o=name"]).await.stdout, "secret/cloudprovider\n");
     assert!(secrets(&["-n", "secrets", "get", "secret", "cloudprovider"]).await.success());
-    let refused: [&[&str]; 6] = [
+    assert!(may(cluster, ACCOUNT, &["watch", "secrets/cloudprovider", "-A"]).await);
+    // Should a watch be let in, it ends by itself, and well.
+    let refused: [&[&str]; 9] = [
+        &["get", "secrets", "-A", "--watch-only", "--request-timeout=5s"],
+        &["get", "secrets", "-A", "--field-selector=metadata.name=other", "--watch-only", "--request-timeout=5s"],
+        &["-n", "secrets", "get", "secret", "other", "--watch-only", "--request-timeout=5s"],
         &["-n", "secrets", "get", "secret", "other"],
         &["get", "secrets", "-A"],
         &["get", "secrets", "-A", "--field-selector=metadata.name=other"],

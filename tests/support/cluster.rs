@@ -82,6 +82,11 @@ impl Cluster {
     /// Creates a shoot, arms it, and waits until the replica knows.
     pub async fn armed(&self, shoot: &Shoot) {
         shoot.create(&self.server).await.unwrap();
+        self.arm(shoot).await;
+    }
+
+    /// Arms a shoot that is there, and waits until the replica knows.
+    pub async fn arm(&self, shoot: &Shoot) {
         rig::arm_by_hand(&self.server.admin_client().await.unwrap(), &shoot.namespace()).await.unwrap();
         let ca = std::fs::read(self.tls.path().join("ca.crt")).unwrap();
         knows(&self.product, &ca, shoot, "rewritten").await;
@@ -90,18 +95,35 @@ impl Cluster {
 
 /// Waits until a replica gives `reason` for a legacy Machine of a shoot; asked directly, so nothing is written.
 pub async fn knows(product: &Product, ca: &[u8], shoot: &Shoot, reason: &str) {
-    let client = super::client(ca);
-    let port = product.address("admission", DEADLINE).await.unwrap().port();
-    let mut request = super::request("UPDATE", shoot.machine("asked", &shoot.legacy_id("asked")));
-    request["namespace"] = shoot.namespace().into();
-    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+    let asker = Asker::new(product, ca, shoot).await;
     rig::until(&format!("the replica gives the reason {reason}"), DEADLINE, || async {
-        let asked = client.post(format!("https://127.0.0.1:{port}/mutate/machine")).json(&review).send().await?;
-        let answer: Value = asked.json().await?;
-        let given = &answer["response"]["auditAnnotations"]["reason"];
+        let given = asker.reason().await?;
         anyhow::ensure!(given == reason, "it gives {given}");
         Ok(Some(()))
     })
     .await
     .unwrap();
+}
+
+/// Asks a replica directly about a legacy Machine of a shoot.
+pub struct Asker {
+    client: reqwest::Client,
+    url: String,
+    review: Value,
+}
+
+impl Asker {
+    pub async fn new(product: &Product, ca: &[u8], shoot: &Shoot) -> Self {
+        let port = product.address("admission", DEADLINE).await.unwrap().port();
+        let mut request = super::request("UPDATE", shoot.machine("asked", &shoot.legacy_id("asked")));
+        request["namespace"] = shoot.namespace().into();
+        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+        Self { client: super::client(ca), url: format!("https://127.0.0.1:{port}/mutate/machine"), review }
+    }
+
+    /// The reason that it gives now.
+    pub async fn reason(&self) -> anyhow::Result<Value> {
+        let answer: Value = self.client.post(&self.url).json(&self.review).send().await?.json().await?;
+        Ok(answer["response"]["auditAnnotations"]["reason"].clone())
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args};
 
 use super::SideTaskFlags;
-use crate::commands::{ClusterFlags, duration};
+use crate::commands::{ClusterFlags, address, duration};
 
 /// Flags of `serve`. Each has an environment variable behind it.
 #[derive(Debug, Args)]
@@ -19,11 +19,11 @@ pub(in crate::commands) struct ServeFlags {
     pub(super) objects: Option<PathBuf>,
 
     /// Address of the admission listener (HTTPS); port 0 takes a free one, and the log names it
-    #[arg(long, value_name = "ADDRESS", env = "MCM_MIGRATION_LISTEN", default_value = "[::]:8443")]
+    #[arg(long, value_name = "ADDRESS", env = "MCM_MIGRATION_LISTEN", default_value = "[::]:8443", value_parser = address::parse)]
     pub(super) listen: SocketAddr,
 
     /// Address of the admin listener (HTTP): /livez, /readyz, /metrics
-    #[arg(long, value_name = "ADDRESS", env = "MCM_MIGRATION_ADMIN_LISTEN", default_value = "[::]:8080")]
+    #[arg(long, value_name = "ADDRESS", env = "MCM_MIGRATION_ADMIN_LISTEN", default_value = "[::]:8080", value_parser = address::parse)]
     pub(super) admin_listen: SocketAddr,
 
     /// Folder with tls.crt and tls.key, for example a mounted Secret; taken up again whenever they change

@@ -9,7 +9,8 @@ use crate::go_build;
 
 /// The folder that users of envtest have already; honoured when set.
 pub const ASSETS_VARIABLE: &str = "KUBEBUILDER_ASSETS";
-/// Chooses the Go module to build when [`ASSETS_VARIABLE`] is not set: a minor version that has a folder under `tests/apiserver`.
+/// Chooses the Go module to build: a minor version that has a folder under `tests/apiserver`. Beside [`ASSETS_VARIABLE`] it must
+/// name the version that lies there.
 pub const VERSION_VARIABLE: &str = "MCM_TEST_KUBERNETES";
 /// The minor version that is built by default.
 pub const DEFAULT_VERSION: &str = "1.36";
@@ -40,6 +41,23 @@ impl Assets {
         };
         Ok(Self { kube_apiserver: find("kube-apiserver")?, etcd: find("etcd")?, kubectl: find("kubectl")? })
     }
+
+    /// Fails unless the API server is of the minor version `wanted`: a test that passes must have passed with the one that was asked for.
+    fn must_be(&self, wanted: &str) -> Result<()> {
+        let program = self.kube_apiserver.display();
+        let output = std::process::Command::new(&self.kube_apiserver)
+            .arg("--version")
+            .output()
+            .with_context(|| format!("cannot run {program} --version"))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let version = said.trim().trim_start_matches("Kubernetes v");
+        if !format!("{version}.").starts_with(&format!("{}.", wanted.trim_start_matches('v'))) {
+            bail!(
+                "{ASSETS_VARIABLE} and {VERSION_VARIABLE}={wanted} contradict each other: {program} is of version {version:?}; unset one of them"
+            );
+        }
+        Ok(())
+    }
 }
 
 /// Finds the programs, building them once if there is no [`ASSETS_VARIABLE`] (minutes; it says so on stderr).
@@ -57,9 +75,14 @@ pub async fn ensure() -> Result<Assets> {
 }
 
 fn find() -> Result<Assets> {
+    let wanted = std::env::var(VERSION_VARIABLE).ok().filter(|version| !version.is_empty());
     if let Some(folder) = std::env::var_os(ASSETS_VARIABLE).filter(|folder| !folder.is_empty()) {
-        return Assets::in_folder(Path::new(&folder));
+        let assets = Assets::in_folder(Path::new(&folder))?;
+        if let Some(wanted) = wanted {
+            assets.must_be(&wanted)?;
+        }
+        return Ok(assets);
     }
-    let version = std::env::var(VERSION_VARIABLE).unwrap_or_else(|_| DEFAULT_VERSION.to_owned());
+    let version = wanted.unwrap_or_else(|| DEFAULT_VERSION.to_owned());
     Assets::in_folder(&go_build::ensure(version.trim_start_matches('v'))?)
 }

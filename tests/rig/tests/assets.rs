@@ -41,6 +41,41 @@ fn the_folder_of_envtest_is_used_when_it_is_set() {
     assert_eq!(text, format!("found {}", folder.path().join("kubectl").display()));
 }
 
+/// A folder with an API server that says this version of itself.
+fn folder_of_version(version: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["kube-apiserver", "etcd", "kubectl"] {
+        // By another process: a child of this one could hold the file open for writing, and then it cannot be run.
+        let write = r#"printf '#!/bin/sh\necho Kubernetes %s\n' "$1" >"$2" && chmod +x "$2""#;
+        let path = folder.path().join(name);
+        let wrote = Command::new("sh").args(["-c", write, "sh", version]).arg(path).status().unwrap();
+        assert!(wrote.success());
+    }
+    folder
+}
+
+#[test]
+fn a_folder_of_another_version_than_the_one_asked_for_is_refused() {
+    for (wanted, there) in [("1.34", "v1.36.3"), ("1.3", "v1.34.4"), ("v1.37", "v1.36.3")] {
+        let folder = folder_of_version(there);
+        let text =
+            found_with(&[(assets::ASSETS_VARIABLE, folder.path()), (assets::VERSION_VARIABLE, Path::new(wanted))]);
+        let begin = format!("KUBEBUILDER_ASSETS and MCM_TEST_KUBERNETES={wanted} contradict each other: ");
+        assert!(text.starts_with(&begin) && text.ends_with("; unset one of them"), "{text}");
+        assert!(text.contains(&there[1..]), "{text}");
+    }
+}
+
+#[test]
+fn a_folder_of_the_version_asked_for_is_used() {
+    for wanted in ["1.36", "v1.36", "1.36.3", ""] {
+        let folder = folder_of_version("v1.36.3");
+        let text =
+            found_with(&[(assets::ASSETS_VARIABLE, folder.path()), (assets::VERSION_VARIABLE, Path::new(wanted))]);
+        assert_eq!(text, format!("found {}", folder.path().join("kubectl").display()));
+    }
+}
+
 #[test]
 fn a_folder_without_the_programs_is_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -128,6 +128,15 @@ impl Cluster {
         self.ok(&["wait", "--for=delete", &format!("namespace/{name}"), "--timeout=30s"]).await;
     }
 
+    /// Lets every namespace go that is terminating.
+    pub async fn finalize_all(&self) {
+        let terminating =
+            ["get", "namespaces", "-o=jsonpath={.items[?(@.status.phase==\"Terminating\")].metadata.name}"];
+        for name in self.ok(&terminating).await.split_whitespace() {
+            self.finalize(name).await;
+        }
+    }
+
     /// `kubectl label namespace`, overwriting.
     pub async fn label(&self, namespace: &str, label: &str, flags: &[&str]) -> Answer {
         self.kubectl(&[&["label", "namespace", namespace, label, "--overwrite"], flags].concat(), None).await

@@ -19,6 +19,22 @@ pub fn folder(name: &str) -> String {
     format!("{}/manifests/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The folders below `manifests` that can be applied, each with a `kustomization.yaml`; the guard is the first.
+pub fn kustomizations() -> Vec<String> {
+    let manifests = std::path::PathBuf::from(folder(""));
+    let (mut found, mut open) = (Vec::new(), vec![manifests.clone()]);
+    while let Some(next) = open.pop() {
+        if next.join("kustomization.yaml").is_file() {
+            found.push(next.strip_prefix(&manifests).unwrap().to_str().unwrap().to_owned());
+        }
+        let entries = std::fs::read_dir(&next).unwrap().map(|entry| entry.unwrap().path());
+        open.extend(entries.filter(|path| path.is_dir()));
+    }
+    found.sort_by_key(|name| (name != "guard", name.clone()));
+    assert!(found.len() > 3 && found[0] == "guard", "{found:?}");
+    found
+}
+
 /// The kinds of cert-manager that the overlay uses, as far as they have to be known to be applied.
 pub const CERT_MANAGER_CRDS: &str = include_str!("cert-manager-crds.yaml");
 
