@@ -28,8 +28,8 @@ async fn its_audit_event_carries_every_fact() {
     let shoot = Shoot::new("audit-facts").legacy_machines(1);
     cluster.armed(&shoot).await;
     let [name] = shoot.machines().try_into().unwrap();
-    let labelled = cluster.server.kubectl(&["-n", &shoot.namespace(), "label", "machine", &name, "touched=yes"], None);
-    labelled.await.unwrap().ok().unwrap();
+    let label = ["-n", &shoot.namespace(), "label", "machine", &name, "touched=yes"];
+    cluster.server.kubectl(&label, None).await.unwrap().ok().unwrap();
     let event = cluster
         .server
         .audit_events()

@@ -189,6 +189,7 @@ fn a_malformed_id_does_not_hide_a_closed_gate() {
 fn a_worker_that_leaves_is_told_what_is_left_as_well() {
     let mut worker = plain_worker();
     worker["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    worker["metadata"]["finalizers"] = json!(["extensions.gardener.cloud/worker"]);
     worker["status"] = json!({"lastOperation": {"type": "Migrate", "state": "Processing"}});
     let told: Vec<Reason> =
         of_worker(&worker, Known::Fresh(&open_facts())).1.iter().map(|because| because.reason).collect();
