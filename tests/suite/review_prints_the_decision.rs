@@ -1,14 +1,12 @@
 //! `review` tells what would become of one object, from a dump, and why.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::support::{CLASS, NAMESPACE, PROJECT, SERVER, binary, machine, repository, request};
 use serde_json::{Value, json};
-use support::{CLASS, NAMESPACE, PROJECT, SERVER, binary, machine, repository, request};
 
 const WORKER_MIGRATED: &str = "stackit.cloud/machine-controller-manager-migrated";
 

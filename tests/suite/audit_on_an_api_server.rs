@@ -1,14 +1,12 @@
 //! What a real API server makes of the annotations, and how long a name may be that reaches the webhook.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::cluster::Cluster;
+use crate::support::{DEADLINE, repository};
 use rig::shoot::Shoot;
 use serde_json::{Value, json};
-use support::cluster::Cluster;
-use support::{DEADLINE, repository};
 use tokio::sync::OnceCell;
 
 static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();

@@ -1,13 +1,11 @@
 //! What a record and the annotations of the API server's audit event say of one decision: all that docs/audit.md lists, and nothing else.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::support::{CLASS, DEADLINE, NAMESPACE, Offline, PROJECT, SERVER, machine, repository, request};
 use serde_json::{Map, Value, json};
-use support::{CLASS, DEADLINE, NAMESPACE, Offline, PROJECT, SERVER, machine, repository, request};
 
 const MACHINE: &str = "/mutate/machine";
 const WORKER: &str = "/mutate/worker";
