@@ -9,12 +9,14 @@ use mcm_migration_core::domain::Reason;
 
 const HEAD: &str = "# Reasons
 
-Every decision names one of these. In logs (`reason`), metrics (label `reason`) and audit annotations
-(`machine.mcm-migration.stackit.cloud/reason`) it has the name of the first column, in conditions the one of the
-second. The *subject* beside it names the object that made it so.
+Every decision names one of these. In logs (`reason`), metrics (label `reason`) and audit annotations (`reason` behind the name of
+the webhook: `machine.`, `worker.` or `machineclass.mcm-migration.stackit.cloud/`) it has the name of the first column, in conditions
+the one of the second. The *subject* beside it names the object that made it so. [audit.md](audit.md) has all that is recorded.
 
-While a reason holds, nothing is changed. An un-rewritten Machine that is Running is harmless; its deletion, its roll-out and its
-hibernation wait.
+Some say what was done: `rewritten`, `worker-marked`, `settled`, `retired`, `armed`, `guarded`, `labelled`, `complete`,
+`mark-taken-back`, `rolled-back`. Some say that nothing had to be done; their last column is *Nothing.* All others say why something was
+not done: while such a reason holds, what it speaks of stays as it is. An un-rewritten Machine that is Running is harmless; its
+deletion, its roll-out and its hibernation wait.
 
 | reason | in conditions | what it means | what to do |
 |---|---|---|---|

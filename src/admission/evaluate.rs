@@ -1,4 +1,6 @@
-use mcm_migration_core::decide::{Because, Decision, Known, decide_machine, decide_worker};
+use mcm_migration_core::decide::{
+    Because, Decision, Known, decide_machine, decide_worker, machine_reasons, worker_reasons,
+};
 use mcm_migration_core::domain::Reason;
 use mcm_migration_core::review::Request;
 
@@ -60,4 +62,13 @@ pub fn evaluate(path: Path, request: &Request<'_>, world: &World, dry_run: bool)
     }
     let decision = world.consult(namespace_of(request), |known| path.decide(request, known));
     if dry_run { decision.without_patch() } else { decision }
+}
+
+/// Every reason of a decision by the same knowledge, the decision's own first. For a person who asks; no request waits for it.
+#[must_use]
+pub fn reasons(path: Path, request: &Request<'_>, world: &World, decision: &Decision) -> Vec<Because> {
+    world.consult(namespace_of(request), |known| match path {
+        Path::Machine => machine_reasons(decision, &request.object, known),
+        Path::Worker => worker_reasons(decision, &request.object, known),
+    })
 }

@@ -12,7 +12,7 @@ mod warning;
 
 pub use answer::Answer;
 pub use audit::{Decided, Record};
-pub use evaluate::{Path, evaluate};
+pub use evaluate::{Path, evaluate, reasons};
 pub use judge::{GATE_FORWARD, judge};
 pub use metrics::AdmissionMetrics;
 pub use routes::{Admission, BODY_LIMIT, Switches, router};

@@ -1,11 +1,10 @@
+use std::iter::once_with;
+
 use crate::domain::{GuardLabel, ProjectId, Provider, Reason};
 
-use super::{Because, Known};
+use super::{Because, Known, NamespaceFacts};
 
 /// The gate: whether a legacy Machine of this namespace and class may be rewritten now, and to which project.
-///
-/// The checks stand in the order in which an operator meets them: first whether anything is known, then whether the shoot is
-/// guarded and armed, then whether the OpenStack provider can still act, then where the servers are.
 ///
 /// # Errors
 /// The first reason that keeps it closed.
@@ -14,26 +13,43 @@ pub fn open_for_rewrite(class: &str, known: Known<'_>) -> Result<ProjectId, Beca
         Known::Fresh(facts) => facts,
         Known::Stale(resource) => return Err(Because::about(Reason::CacheStale, resource)),
     };
+    closed_for_rewrite(class, facts).next().map_or_else(|| project(facts), Err)
+}
+
+/// Every check of the gate that fails, each asked only when the one before it has been taken.
+///
+/// They stand in the order in which an operator meets them: first whether the shoot is guarded and armed, then whether the
+/// OpenStack provider can still act, then where the servers are.
+pub(super) fn closed_for_rewrite<'a>(class: &'a str, facts: &'a NamespaceFacts) -> impl Iterator<Item = Because> + 'a {
+    let unguarded = once_with(move || not_guarded(facts));
+    let paused = once_with(move || facts.migration.is_some_and(|migration| migration.paused).then_some(Reason::Paused));
+    let unarmed =
+        once_with(move || (!facts.migration.is_some_and(|migration| migration.armed)).then_some(Reason::NotArmed));
+    let of_the_shoot = unguarded.chain(paused).chain(unarmed).flatten().map(Because::of);
+    let of_the_class = once_with(move || not_stackit(class, facts)).flatten();
+    let of_openstack = once_with(move || facts.openstack_remains()).flatten();
+    let of_the_project = once_with(move || project(facts).err()).flatten();
+    of_the_shoot.chain(of_the_class).chain(of_openstack).chain(of_the_project)
+}
+
+fn not_guarded(facts: &NamespaceFacts) -> Option<Reason> {
     match facts.guard() {
-        Some(GuardLabel::Closed) => {}
-        Some(GuardLabel::RollingBack) => return Err(Because::of(Reason::RollingBack)),
-        Some(GuardLabel::Unknown) | None => return Err(Because::of(Reason::NoGuard)),
+        Some(GuardLabel::Closed) => None,
+        Some(GuardLabel::RollingBack) => Some(Reason::RollingBack),
+        Some(GuardLabel::Unknown) | None => Some(Reason::NoGuard),
     }
-    let migration = facts.migration.ok_or_else(|| Because::of(Reason::NotArmed))?;
-    if migration.paused {
-        return Err(Because::of(Reason::Paused));
-    }
-    if !migration.armed {
-        return Err(Because::of(Reason::NotArmed));
-    }
-    match facts.classes.get(class) {
-        None => return Err(Because::about(Reason::ClassUnknown, class)),
-        Some(Provider::OpenStack) => return Err(Because::about(Reason::ClassIsOpenstack, class)),
-        Some(Provider::Other) => return Err(Because::about(Reason::ClassIsForeign, class)),
-        Some(Provider::Stackit) => {}
-    }
-    if let Some(because) = facts.openstack_remains().next() {
-        return Err(because);
-    }
+}
+
+fn not_stackit(class: &str, facts: &NamespaceFacts) -> Option<Because> {
+    let reason = match facts.classes.get(class) {
+        Some(Provider::Stackit) => return None,
+        None => Reason::ClassUnknown,
+        Some(Provider::OpenStack) => Reason::ClassIsOpenstack,
+        Some(Provider::Other) => Reason::ClassIsForeign,
+    };
+    Some(Because::about(reason, class))
+}
+
+fn project(facts: &NamespaceFacts) -> Result<ProjectId, Because> {
     facts.project.ok_or_else(|| Because::of(Reason::ProjectUnknown))
 }

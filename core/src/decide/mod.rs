@@ -7,6 +7,7 @@ mod known;
 mod machine;
 mod machine_class;
 mod patch;
+mod reasons;
 mod verdict;
 mod worker;
 
@@ -20,5 +21,6 @@ pub use known::Known;
 pub use machine::decide_machine;
 pub use machine_class::{decide_machine_class, open_for_flip};
 pub use patch::{Operation, Patch, Value};
+pub use reasons::{machine_reasons, worker_reasons};
 pub use verdict::{Ruling, Verdict};
 pub use worker::{decide_worker, every_machine_is_done};

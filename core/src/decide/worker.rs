@@ -1,8 +1,10 @@
+use std::iter::once_with;
+
 use crate::domain::{GuardLabel, Reason, is_true, keys};
 use crate::review::{Object, Operation, Shape};
 
 use super::machine::is_last_write;
-use super::{Because, Decision, Known, NamespaceFacts, Patch};
+use super::{Because, Decision, Known, MachineFacts, NamespaceFacts, Patch};
 
 /// Decides on a write of a Worker: whether it gets the annotation that every Machine of its namespace is done.
 #[must_use]
@@ -39,7 +41,7 @@ pub fn decide_worker(operation: Operation, object: &Object<'_>, known: Known<'_>
     Decision::changed(Because::of(Reason::WorkerMarked), patch)
 }
 
-fn no_migration_of_the_control_plane(object: &Object<'_>) -> Result<(), Reason> {
+pub(super) fn no_migration_of_the_control_plane(object: &Object<'_>) -> Result<(), Reason> {
     let last = &object.status.last_operation;
     match object.metadata.annotations.gardener_operation.text() {
         "migrate" | "wait-for-state" => return Err(Reason::WorkerMigrating),
@@ -58,41 +60,42 @@ fn no_migration_of_the_control_plane(object: &Object<'_>) -> Result<(), Reason> 
 /// # Errors
 /// What is left.
 pub fn every_machine_is_done(facts: &NamespaceFacts) -> Result<(), Because> {
-    if facts.guard() == Some(GuardLabel::RollingBack) {
-        return Err(Because::of(Reason::RollingBack));
+    left_to_do(facts).next().map_or(Ok(()), Err)
+}
+
+/// Everything that keeps a namespace from being done, each asked only when the one before it has been taken. Of the Machines
+/// each one that is not done.
+pub(super) fn left_to_do(facts: &NamespaceFacts) -> impl Iterator<Item = Because> {
+    let rolling_back =
+        once_with(move || (facts.guard() == Some(GuardLabel::RollingBack)).then_some(Reason::RollingBack));
+    let paused = once_with(move || facts.migration.is_some_and(|migration| migration.paused).then_some(Reason::Paused));
+    let openstack = once_with(move || about(Reason::OpenstackClassInNamespace, facts.openstack_class()));
+    let foreign = once_with(move || about(Reason::ClassIsForeign, facts.foreign_class()));
+    let no_class = once_with(move || (!facts.has_stackit_class()).then_some(Reason::NoClass));
+    let deployed = once_with(move || facts.openstack_mcm_deployed().then_some(Reason::OpenstackMcmDeployed));
+    let alive = once_with(move || about(Reason::OpenstackMcmAlive, facts.openstack_mcm_pod()));
+    let machines =
+        facts.machines.iter().filter_map(|(name, machine)| Some(Because::about(not_done(machine)?, &**name)));
+    let unlabelled = once_with(move || {
+        facts.migration.is_some_and(|migration| !migration.labelled).then_some(Reason::LabelsUnconfirmed)
+    });
+    let of_the_shoot = rolling_back.chain(paused).flatten().map(Because::of);
+    let of_the_classes = openstack.chain(foreign).flatten().chain(no_class.flatten().map(Because::of));
+    let of_openstack = deployed.flatten().map(Because::of).chain(alive.flatten());
+    of_the_shoot.chain(of_the_classes).chain(of_openstack).chain(machines).chain(unlabelled.flatten().map(Because::of))
+}
+
+fn about(reason: Reason, subject: Option<&str>) -> Option<Because> {
+    subject.map(|subject| Because::about(reason, subject))
+}
+
+fn not_done(machine: &MachineFacts) -> Option<Reason> {
+    if machine.is_legacy() {
+        return Some(Reason::MachinesLegacy);
     }
-    if facts.migration.is_some_and(|migration| migration.paused) {
-        return Err(Because::of(Reason::Paused));
+    // An operator, or the side task after its grace, has said that this one no longer holds up the Worker.
+    if machine.marked && machine.exception.is_none() {
+        return Some(Reason::MachinesMarked);
     }
-    if let Some(class) = facts.openstack_class() {
-        return Err(Because::about(Reason::OpenstackClassInNamespace, class));
-    }
-    if let Some(class) = facts.foreign_class() {
-        return Err(Because::about(Reason::ClassIsForeign, class));
-    }
-    if !facts.has_stackit_class() {
-        return Err(Because::of(Reason::NoClass));
-    }
-    if facts.openstack_mcm_deployed() {
-        return Err(Because::of(Reason::OpenstackMcmDeployed));
-    }
-    if let Some(pod) = facts.openstack_mcm_pod() {
-        return Err(Because::about(Reason::OpenstackMcmAlive, pod));
-    }
-    for (name, machine) in &facts.machines {
-        if machine.is_legacy() {
-            return Err(Because::about(Reason::MachinesLegacy, &**name));
-        }
-        // An operator, or the side task after its grace, has said that this one no longer holds up the Worker.
-        if machine.marked && machine.exception.is_none() {
-            return Err(Because::about(Reason::MachinesMarked, &**name));
-        }
-        if machine.migrated && machine.provider_id.is_empty() {
-            return Err(Because::about(Reason::MachinesWithoutId, &**name));
-        }
-    }
-    match facts.migration {
-        Some(migration) if !migration.labelled => Err(Because::of(Reason::LabelsUnconfirmed)),
-        _ => Ok(()),
-    }
+    (machine.migrated && machine.provider_id.is_empty()).then_some(Reason::MachinesWithoutId)
 }

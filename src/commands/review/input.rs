@@ -19,27 +19,34 @@ pub(super) enum InputError {
         /// What was wrong.
         source: std::io::Error,
     },
-    /// It is neither JSON nor YAML.
-    #[error("{file} is neither JSON nor YAML: {message}")]
+    /// It is not one document of JSON or YAML.
+    #[error("{file} is not one document of JSON or YAML: {message}")]
     Syntax {
         /// The file, or `-`.
         file: PathBuf,
         /// What was wrong, with the line.
         message: String,
     },
-    /// It is something else.
+    /// It is too deep for a tree, which the object after the patch is made of. `serve` makes none.
     #[error(
-        "{file} holds a `{kind}` of `{api_version}`; name one with an AdmissionReview of admission.k8s.io/v1, a Machine or a Worker"
+        "{file} is nested deeper than {DEEPEST} levels, which review does not read, while serve does; take out what is so deep: it decides nothing"
     )]
+    TooDeep {
+        /// The file, or `-`.
+        file: PathBuf,
+    },
+    /// It is something else.
+    #[error("{file} holds {what}; name one with an AdmissionReview of admission.k8s.io/v1, a Machine or a Worker")]
     Kind {
         /// The file, or `-`.
         file: PathBuf,
-        /// Its `kind`.
-        kind: String,
-        /// Its `apiVersion`.
-        api_version: String,
+        /// What it holds.
+        what: String,
     },
 }
+
+/// How deep the parser goes.
+const DEEPEST: u8 = 128;
 
 /// One thing to evaluate: a review, and the path that it would have gone to.
 #[derive(Debug)]
@@ -52,25 +59,25 @@ impl Input {
     /// Reads an AdmissionReview, a Machine or a Worker, as JSON or YAML. A plain object is taken for an UPDATE of it.
     pub(super) fn read(file: &Path) -> Result<Self, InputError> {
         let text = read(file).map_err(|source| InputError::Read { file: file.to_owned(), source })?;
-        let value: Value = serde_yaml_ng::from_str(&text)
-            .map_err(|error| InputError::Syntax { file: file.to_owned(), message: error.to_string() })?;
-        Self::of(value).map_err(|(kind, api_version)| InputError::Kind { file: file.to_owned(), kind, api_version })
+        let value: Value = serde_yaml_ng::from_str(&text).map_err(|error| unreadable(file, &error.to_string()))?;
+        Self::of(value).map_err(|what| InputError::Kind { file: file.to_owned(), what })
     }
 
-    fn of(value: Value) -> Result<Self, (String, String)> {
+    fn of(value: Value) -> Result<Self, String> {
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (kind, api_version) = (text("/kind"), text("/apiVersion"));
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        let path = match (kind.as_str(), group) {
-            (KIND, _) if api_version == API_VERSION => path_of(&text("/request/resource/resource")),
-            ("Machine", "machine.sapcloud.io") => Some(admission::Path::Machine),
-            ("Worker", "extensions.gardener.cloud") => Some(admission::Path::Worker),
-            _ => None,
-        };
-        let Some(path) = path else { return Err((kind, api_version)) };
-        if kind == KIND {
+        if kind == KIND && api_version == API_VERSION {
+            let resource = text("/request/resource/resource");
+            let path = path_of(&resource).ok_or_else(|| format!("an AdmissionReview about `{resource}`"))?;
             return Ok(Self { path, review: value });
         }
+        let path = match (kind.as_str(), group) {
+            ("Machine", "machine.sapcloud.io") => admission::Path::Machine,
+            ("Worker", "extensions.gardener.cloud") => admission::Path::Worker,
+            ("", _) => return Err("nothing that has a kind".to_owned()),
+            _ => return Err(format!("a `{kind}` of `{api_version}`")),
+        };
         let (group, resource) = path.resource();
         let request = json!({
             "uid": "offline",
@@ -82,6 +89,16 @@ impl Input {
             "object": value,
         });
         Ok(Self { path, review: json!({"apiVersion": API_VERSION, "kind": KIND, "request": request}) })
+    }
+}
+
+/// The parser says how deep it goes only in words.
+fn unreadable(file: &Path, message: &str) -> InputError {
+    let file = file.to_owned();
+    if message.contains("recursion limit exceeded") {
+        InputError::TooDeep { file }
+    } else {
+        InputError::Syntax { file, message: message.to_owned() }
     }
 }
 

@@ -43,7 +43,8 @@ pub(super) fn run(flags: &ReviewFlags) -> Exit {
     };
     let decision = admission::evaluate(input.path, &request, &world, false);
     let object = input.review.pointer("/request/object").cloned().unwrap_or(Value::Null);
-    match Report::new(&request, decision, object) {
+    let reasons = admission::reasons(input.path, &request, &world, &decision);
+    match Report::new(&request, decision, reasons, object) {
         Ok(report) => match write!(std::io::stdout().lock(), "{report}") {
             Ok(()) => report.exit(),
             Err(error) => fail(Exit::Failed, &format_args!("cannot write to standard output: {error}")),

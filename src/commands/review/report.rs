@@ -1,6 +1,6 @@
 use std::fmt;
 
-use mcm_migration_core::decide::{Decision, Outcome};
+use mcm_migration_core::decide::{Because, Decision, Outcome};
 use mcm_migration_core::domain::{ProviderId, Reason};
 use mcm_migration_core::review::Request;
 use serde_json::Value;
@@ -11,6 +11,7 @@ use crate::commands::Exit;
 #[derive(Debug)]
 pub(super) struct Report {
     decision: Decision,
+    reasons: Vec<Because>,
     object: Value,
     migrated: bool,
 }
@@ -21,8 +22,13 @@ pub(super) struct Report {
 pub(super) struct DoesNotApply(#[from] json_patch::PatchError);
 
 impl Report {
-    /// The decision, and the object as it is after the patch.
-    pub(super) fn new(request: &Request<'_>, decision: Decision, mut object: Value) -> Result<Self, DoesNotApply> {
+    /// The decision, all its reasons, and the object as it is after the patch.
+    pub(super) fn new(
+        request: &Request<'_>,
+        decision: Decision,
+        reasons: Vec<Because>,
+        mut object: Value,
+    ) -> Result<Self, DoesNotApply> {
         let id = ProviderId::of(request.object.spec.provider_id.text());
         let migrated = decision.outcome == Outcome::Changed
             || decision.because.reason == Reason::AlreadyMarked
@@ -30,7 +36,7 @@ impl Report {
         let operations = serde_json::to_value(&decision.patch).unwrap_or_default();
         let patch: json_patch::Patch = serde_json::from_value(operations).unwrap_or_default();
         json_patch::patch(&mut object, &patch)?;
-        Ok(Self { decision, object, migrated })
+        Ok(Self { decision, reasons, object, migrated })
     }
 
     /// Done where it would migrate or has migrated.
@@ -41,16 +47,18 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Decision { outcome, because, patch, .. } = &self.decision;
+        let Decision { outcome, patch, .. } = &self.decision;
         let outcome = match outcome {
             Outcome::Changed => "changed",
             Outcome::Held => "held",
             Outcome::Passed => "passed",
         };
         writeln!(f, "decision:   {outcome}")?;
-        writeln!(f, "reason:     {because}")?;
-        writeln!(f, "meaning:    {}", because.reason.meaning())?;
-        writeln!(f, "what to do: {}", because.reason.what_to_do())?;
+        for because in &self.reasons {
+            writeln!(f, "reason:     {because}")?;
+            writeln!(f, "meaning:    {}", because.reason.meaning())?;
+            writeln!(f, "what to do: {}", because.reason.what_to_do())?;
+        }
         writeln!(f, "patch:      {}", serde_json::to_string(patch).map_err(|_| fmt::Error)?)?;
         writeln!(f, "object:")?;
         let yaml = serde_yaml_ng::to_string(&self.object).map_err(|_| fmt::Error)?;
