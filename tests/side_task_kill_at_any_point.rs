@@ -21,9 +21,9 @@ use side_task_support::{LONG, Seed, assert_harmless};
 use simulator::Operation;
 
 /// How often the leader is killed: 50 times with the feature `long`.
-const KILLS: usize = if cfg!(feature = "long") { 50 } else { 26 };
+const KILLS: usize = if cfg!(feature = "long") { 50 } else { 14 };
 /// How many of the kills come right after each step; the rest come at random moments.
-const AFTER_EACH: usize = if cfg!(feature = "long") { 3 } else { 2 };
+const AFTER_EACH: usize = if cfg!(feature = "long") { 3 } else { 1 };
 /// As short as the takeover: each leader begins the wait anew.
 const QUARANTINE: Duration = Duration::from_millis(500);
 /// The variable that repeats a run.

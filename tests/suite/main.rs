@@ -77,6 +77,7 @@ mod serving_shuts_down_without_a_lost_call;
 mod serving_speaks_http1_over_tls12_and_13_only;
 mod serving_tells_its_state;
 mod side_task_beside_a_machine_controller_manager;
+mod side_task_calls_are_few;
 mod side_task_cluster_reads;
 mod side_task_cluster_status;
 mod side_task_cluster_writes;

@@ -1,15 +1,12 @@
 //! How often the cloud is called: one PATCH a server and one a part of it, one LIST of each kind a project, region and pass, and the canaries' reads.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod side_task_support;
-mod support;
-
 use std::time::Duration;
 
+use crate::side_task_support::{LONG, Seed, assert_harmless};
 use futures::StreamExt;
 use mcm_stand_in::{Fleet, Options};
 use rig::Shoot;
-use side_task_support::{LONG, Seed, assert_harmless};
 use simulator::Operation;
 
 const PROJECTS: usize = 10;
