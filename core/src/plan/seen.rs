@@ -4,7 +4,7 @@ use std::time::Duration;
 use crate::decide::NamespaceFacts;
 use crate::domain::{McmContainers, ProviderId};
 
-use super::{Direction, Finding, Moment};
+use super::{Direction, Finding, Moment, NodeSeen, NodesRule, every_node_ready_long_enough};
 
 /// How long a pod that is gone is remembered: pods that are evicted again and again would be ever more.
 const GONE_FOR: Duration = Duration::from_secs(3600);
@@ -135,7 +135,15 @@ impl Seen {
         self.troubles.get(machine).map(|trouble| trouble.total(now))
     }
 
-    /// Takes up an uncached list of the Machines' names, complete at some moment after the last pod of the other provider was seen gone.
+    /// Whether no process of the provider that is left behind can make servers any more. A pod that is gone from the API may still run on a Node
+    /// that hangs, so every Node must have been Ready since for longer than one that wakes up there can act.
+    #[must_use]
+    pub fn other_is_off(&self, nodes: Option<&[NodeSeen]>, now: Moment, rule: &NodesRule) -> bool {
+        let (Some(gone), Some(nodes)) = (self.other_gone, nodes) else { return false };
+        every_node_ready_long_enough(nodes, gone, now, rule).is_ok()
+    }
+
+    /// Takes up an uncached list of the Machines' names that was asked for when [`Self::other_is_off`].
     pub fn observe_machines<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         if self.other_gone.is_some() && self.machines_then.is_none() {
             self.machines_then = Some(names.into_iter().map(Into::into).collect());
@@ -178,7 +186,7 @@ impl Seen {
         self.other_gone
     }
 
-    /// Whether the Machine was there when the Machines were listed after the last pod of the other provider had gone. One that was not
+    /// Whether the Machine was there when the Machines were listed after the last process of the other provider had ended. One that was not
     /// was made later, when nobody created servers through it any more. None while they were not listed.
     #[must_use]
     pub fn was_there(&self, machine: &str) -> Option<bool> {
