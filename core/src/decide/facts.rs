@@ -46,10 +46,21 @@ pub struct NamespaceLabels {
 pub struct MigrationFacts {
     /// `spec.paused`
     pub paused: bool,
+    /// `mcm-migration.stackit.cloud/paused-by-rollback` is set: the pause is none of an operator's.
+    pub paused_by_rollback: bool,
     /// Condition `Armed` is true.
     pub armed: bool,
     /// Condition `Labelled` is true.
     pub labelled: bool,
+}
+
+impl MigrationFacts {
+    /// Whether somebody has said that the shoot moves as it is. A rollback pauses only to keep it still, and may have been killed before it lifted
+    /// that.
+    #[must_use]
+    pub fn is_held_by_an_operator(&self) -> bool {
+        self.paused && !self.paused_by_rollback
+    }
 }
 
 /// A Machine.

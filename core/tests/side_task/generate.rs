@@ -108,7 +108,7 @@ fn frame() -> impl Strategy<Value = NamespaceFacts> {
             let mut facts = switched_shoot();
             let guard = if state == 6 { Some(GuardLabel::RollingBack) } else { closed.then_some(GuardLabel::Closed) };
             facts.namespace = Some(NamespaceLabels { guard, terminating: false });
-            facts.migration = migration.then_some(MigrationFacts { paused: state == 7, armed, labelled });
+            facts.migration = migration.then_some(MigrationFacts { paused: state == 7, armed, labelled, ..MigrationFacts::default() });
             facts.project = ProjectId::parse(PROJECT).ok().filter(|_| project);
             for worker in facts.workers.values_mut() {
                 worker.marked = marked;
