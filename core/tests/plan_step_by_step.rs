@@ -183,6 +183,24 @@ fn a_server_of_somebody_else_that_carries_the_label_of_the_class_stops_labelling
 }
 
 #[test]
+fn whose_a_labelled_server_is_is_not_judged_by_a_list_from_before() {
+    // The Machine `x` of the LIST's time went with its server in a roll-out.
+    let mut case = armed(&[("m-0", rewritten(0))], vec![server(0, "m-0"), labelled(server(7, "x"), CLASS)]);
+    for at in [1_000, 1_500] {
+        let mut look = case.looks[0].clone();
+        look.at = secs(at);
+        look.lease = Some(Some(side_task::example::lease("mcm-0", at)));
+        case.looks.insert(case.looks.len() - 1, look);
+    }
+    let mut listed_at = |at: u64| {
+        case.cloud.lists.get_mut(&eu01()).unwrap().at = secs(at);
+        (case.waits("m-0"), steps(&case.actions()))
+    };
+    assert_eq!(listed_at(NOW - 61), (vec!["labels-unconfirmed".to_owned()], vec!["list"]));
+    assert_eq!(listed_at(NOW - 60).0, [format!("class-label-foreign ({})", server_id(7))]);
+}
+
+#[test]
 fn a_legacy_machine_whose_server_carries_a_class_label_is_told() {
     let case = looked_at(legacy(0), vec![labelled(server(0, "m-0"), CLASS)]);
     assert!(reasons(&case, "m-0").contains(&format!("legacy-labelled ({CLASS})")));

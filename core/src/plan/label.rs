@@ -112,13 +112,13 @@ fn label(
             return Ok(Labels::Unknown);
         }
         may_be_labelled(shoot, name, machine, server, now, settings, plan)?;
-        if let Some(foreign) = foreign_server(shoot, listed, &machine.class, settings) {
-            return Err(Because::about(Reason::ClassLabelForeign, foreign));
-        }
-        if listed.age(now) <= Settings::LIST_MAX_AGE {
-            plan.act(Action::Label { machine: name.into(), region, server: id.server, labels: missing });
-        } else {
+        if listed.age(now) > Settings::LIST_MAX_AGE {
+            // An older one may still show servers whose Machines went with them in between: none of somebody else.
             plan.list(&region);
+        } else if let Some(foreign) = foreign_server(shoot, listed, &machine.class, settings) {
+            return Err(Because::about(Reason::ClassLabelForeign, foreign));
+        } else {
+            plan.act(Action::Label { machine: name.into(), region, server: id.server, labels: missing });
         }
         return Err(Because::of(Reason::LabelsUnconfirmed));
     }
