@@ -6,7 +6,7 @@ mod worlds;
 
 use std::time::Duration;
 
-use mcm_migration_core::decide::{Because, NamespaceFacts};
+use mcm_migration_core::decide::{Because, MachineFacts, NamespaceFacts};
 use mcm_migration_core::domain::{NetworkId, NicId, Part, PartId, PartKind, Reason, VolumeId};
 use mcm_migration_core::plan::{Action, Backoff, CloudView, Finding, Listed, ListedParts, Seen};
 use side_task::example::{OPENSTACK, STACKIT, legacy, nodes, pod, rewritten, server, without_id};
@@ -232,6 +232,22 @@ fn the_nearest_trouble_of_a_look_at_parts_is_named() {
         assert_eq!(cloud.part_trouble(&eu01(), kind), Some(&because("project")));
     }
     assert_eq!(cloud.trouble(&eu01()), Some(&because("project")));
+}
+
+#[test]
+fn a_machine_that_was_made_again_with_its_id_is_another_one() {
+    let shown = |uid: &str| {
+        let machine = MachineFacts { uid: uid.into(), ..rewritten(0) };
+        NamespaceFacts { machines: [("m".into(), machine)].into(), ..facts() }
+    };
+    let mut seen = Seen::default();
+    seen.observe(&shown("first"), false, secs(10));
+    seen.observe(&shown("first"), false, secs(20));
+    assert_eq!(seen.id_since("m"), Some(secs(10)));
+    assert!(seen.has_seen("m", &shown("first").machines["m"]) && !seen.has_seen("m", &shown("second").machines["m"]));
+    seen.observe(&shown("second"), false, secs(30));
+    assert_eq!(seen.id_since("m"), Some(secs(30)), "its time begins anew");
+    assert!(seen.has_seen("m", &shown("second").machines["m"]));
 }
 
 /// Everything that a leader can remember, seen from `begin` on.

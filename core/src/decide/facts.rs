@@ -67,6 +67,8 @@ impl MigrationFacts {
 #[allow(clippy::struct_excessive_bools, reason = "each is one annotation or stamp of its own; they combine freely")]
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct MachineFacts {
+    /// `metadata.uid`: a Machine that was deleted and made again under its name is another one.
+    pub uid: Box<str>,
     /// `spec.providerID`; empty when it has none.
     pub provider_id: Box<str>,
     /// `spec.class.name`; empty when it names none.

@@ -28,7 +28,7 @@ pub(super) fn plan(
     plan: &mut Plan,
 ) {
     let subject = subject(shoot, machine, settings);
-    let same = shoot.seen.id(name) == Some(&*machine.provider_id);
+    let same = shoot.seen.has_seen(name, machine);
     // Where nobody can look, or what this leader has seen is another ID, the time stands still.
     let subject = subject.filter(|(region, _)| same && shoot.cloud.trouble(region).is_none());
     let finding = match &looked {

@@ -136,8 +136,8 @@ pub(super) fn may_be_labelled(
     settings: &Settings,
     plan: &mut Plan,
 ) -> Result<(), Because> {
-    if shoot.seen.id(name) != Some(&*machine.provider_id) {
-        // What was seen in quarantine is another ID than the one that is persisted now.
+    if !shoot.seen.has_seen(name, machine) {
+        // What was seen in quarantine is another ID than the one that is persisted now, or another Machine of the name.
         return Err(Because::of(Reason::Quarantined));
     }
     if let Err(not_yet) = quarantine_is_over(shoot.seen, name, shoot.nodes, now, settings) {

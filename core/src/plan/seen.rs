@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::decide::NamespaceFacts;
+use crate::decide::{MachineFacts, NamespaceFacts};
 use crate::domain::{McmContainers, ProviderId};
 
 use super::{Direction, Finding, Moment, NodeSeen, NodesRule, every_node_ready_long_enough};
@@ -23,7 +23,7 @@ pub struct LeaseSighting {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Seen {
     pub(super) direction: Direction,
-    ids: BTreeMap<Box<str>, (Box<str>, Moment)>,
+    ids: BTreeMap<Box<str>, IdSeen>,
     other_gone: Option<Moment>,
     machines_then: Option<BTreeSet<Box<str>>>,
     without_id: BTreeMap<Box<str>, Moment>,
@@ -31,6 +31,20 @@ pub struct Seen {
     pub(super) pods: BTreeMap<Box<str>, PodSeen>,
     pub(super) lease: Option<LeaseSeen>,
     troubles: BTreeMap<Box<str>, TroubleSeen>,
+}
+
+/// The new ID of a Machine. One that was made again under its name is another Machine: a cache that shows the first one may be as old as that.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct IdSeen {
+    uid: Box<str>,
+    id: Box<str>,
+    since: Moment,
+}
+
+impl IdSeen {
+    fn is_of(&self, machine: &MachineFacts) -> bool {
+        self.id == machine.provider_id && self.uid == machine.uid
+    }
 }
 
 /// For how long a Machine's server has been in trouble of its own.
@@ -170,13 +184,19 @@ impl Seen {
     /// When the new ID that the Machine has now was first seen: a STACKIT one on the way forward, a legacy one on the way back.
     #[must_use]
     pub fn id_since(&self, machine: &str) -> Option<Moment> {
-        self.ids.get(machine).map(|(_, since)| *since)
+        self.ids.get(machine).map(|seen| seen.since)
     }
 
     /// The new ID that the Machine was last seen with.
     #[must_use]
     pub fn id(&self, machine: &str) -> Option<&str> {
-        self.ids.get(machine).map(|(id, _)| &**id)
+        self.ids.get(machine).map(|seen| &*seen.id)
+    }
+
+    /// Whether what was seen last is this very Machine, with the ID that it has.
+    #[must_use]
+    pub fn has_seen(&self, name: &str, machine: &MachineFacts) -> bool {
+        self.ids.get(name).is_some_and(|seen| seen.is_of(machine))
     }
 
     /// Since when neither a pod of the provider that is left behind (OpenStack on the way forward) nor a Deployment that makes one has been
@@ -222,10 +242,11 @@ impl Seen {
             gone: pod.gone.map(moved),
             ..pod.clone()
         };
+        let id = |seen: &IdSeen| IdSeen { since: moved(seen.since), ..seen.clone() };
         let trouble = |trouble: &TroubleSeen| TroubleSeen { last: trouble.last.map(moved), ..*trouble };
         Self {
             direction: self.direction,
-            ids: self.ids.iter().map(|(name, (id, since))| (name.clone(), (id.clone(), moved(*since)))).collect(),
+            ids: self.ids.iter().map(|(name, seen)| (name.clone(), id(seen))).collect(),
             other_gone: self.other_gone.map(moved),
             machines_then: self.machines_then.clone(),
             without_id: self.without_id.iter().map(|(name, since)| (name.clone(), moved(*since))).collect(),
@@ -238,9 +259,8 @@ impl Seen {
 
     fn observe_ids(&mut self, facts: &NamespaceFacts, now: Moment) {
         let counts = self.direction.counts(facts);
-        self.ids.retain(|name, (id, _)| {
-            counts && facts.machines.get(name).is_some_and(|machine| machine.provider_id == *id)
-        });
+        self.ids
+            .retain(|name, seen| counts && facts.machines.get(name).is_some_and(|machine| seen.is_of(machine)));
         self.troubles.retain(|name, _| self.ids.contains_key(name));
         self.without_id
             .retain(|name, _| facts.machines.get(name).is_some_and(|machine| machine.provider_id.is_empty()));
@@ -248,7 +268,8 @@ impl Seen {
             match ProviderId::of(&machine.provider_id) {
                 ProviderId::None => drop(self.without_id.entry(name.clone()).or_insert(now)),
                 id if counts && self.direction.is_new(&id) && !self.ids.contains_key(name) => {
-                    self.ids.insert(name.clone(), (machine.provider_id.clone(), now));
+                    let (uid, id) = (machine.uid.clone(), machine.provider_id.clone());
+                    self.ids.insert(name.clone(), IdSeen { uid, id, since: now });
                 }
                 _ => {}
             }
@@ -288,7 +309,7 @@ impl Seen {
     /// A pod that was gone before any ID that is there now was seen proves nothing and hinders nothing; nor does one that is gone for so long that
     /// no cache shows it again.
     fn forget_old_pods(&mut self, now: Moment) {
-        let oldest = self.ids.values().map(|(_, since)| *since).min();
+        let oldest = self.ids.values().map(|seen| seen.since).min();
         let counts = |gone: Moment| oldest.is_some_and(|oldest| gone >= oldest) && now.saturating_sub(gone) < GONE_FOR;
         self.pods.retain(|_, pod| pod.gone.is_none_or(counts));
     }
