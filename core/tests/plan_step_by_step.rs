@@ -293,6 +293,17 @@ fn a_step_that_failed_is_left_out_and_said_of_what_it_is_about() {
 }
 
 #[test]
+fn a_region_that_cannot_be_listed_is_passed_over_again_when_its_pause_is_over() {
+    let mut case = looked_at(rewritten(0), vec![server(0, "m-0")]);
+    let because = Because::of(Reason::CloudUnavailable);
+    case.cloud.troubles.insert(eu01(), because.clone());
+    case.backoff.failed(&Action::List { region: eu01() }, because, case.now, 1.0);
+    let plan = case.plan().unwrap();
+    assert_eq!((case.waits("m-0"), plan.next), (vec!["cloud-unavailable".to_owned()], Some(secs(5))));
+    assert!(plan.actions.is_empty(), "{:?}", plan.actions);
+}
+
+#[test]
 fn machines_that_are_terminating_are_touched_first() {
     let case = armed(&[("m-0", legacy(0)), ("m-1", MachineFacts { terminating: true, ..legacy(1) })], vec![]);
     let touched: Vec<_> = case.actions().into_iter().filter(|action| matches!(action, Action::Touch { .. })).collect();

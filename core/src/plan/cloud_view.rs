@@ -5,14 +5,14 @@ use crate::decide::{Because, MachineFacts, NamespaceFacts};
 use crate::domain::{Part, PartKind, Region, Server, ServerId};
 
 use super::settle::server_of;
-use super::{Moment, Settings};
+use super::{Action, Backoff, Moment, Settings};
 
 /// What is known of a shoot's project in the cloud.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CloudView {
     /// The last LIST of servers of each region.
     pub lists: BTreeMap<Region, Listed>,
-    /// Regions that could not be listed in this pass, and why. No LIST of them is planned; each pass begins without any.
+    /// Regions that could not be listed, and why. No LIST of them is planned until [`Self::forget_troubles`].
     pub troubles: BTreeMap<Region, Because>,
     /// Why the whole project is stopped: its credentials, or a label that the API refuses.
     pub stopped: Option<Because>,
@@ -98,6 +98,22 @@ impl CloudView {
         self.stopped.as_ref().or_else(|| self.parts_stopped.get(&kind)).or_else(|| self.part_troubles.get(&key))
     }
 
+    /// Forgets the troubles of regions that may be listed again. What is held back for a while longer stays told as it is.
+    pub fn forget_troubles(&mut self, backoff: &Backoff, now: Moment) {
+        let is_held = |list: &Action| backoff.held(list, now).is_some();
+        self.troubles.retain(|region, _| is_held(&Action::List { region: region.clone() }));
+        self.part_troubles
+            .retain(|(region, kind), _| is_held(&Action::ListParts { region: region.clone(), kind: *kind }));
+    }
+
+    /// How long it is until one of them may be.
+    pub(super) fn listed_again_in(&self, backoff: &Backoff, now: Moment) -> Option<Duration> {
+        let servers = self.troubles.keys().map(|region| Action::List { region: region.clone() });
+        let parts = self.part_troubles.keys();
+        let parts = parts.map(|(region, kind)| Action::ListParts { region: region.clone(), kind: *kind });
+        servers.chain(parts).filter_map(|list| backoff.held(&list, now).map(|(_, left)| left)).min()
+    }
+
     /// Forgets of servers what no Machine needs any more, so that nothing grows with all Machines that ever were.
     pub fn forget_servers(&mut self, facts: &NamespaceFacts) {
         let named: BTreeSet<ServerId> = facts.machines.values().filter_map(server_of).collect();
@@ -137,6 +153,29 @@ impl CloudView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Reason;
+
+    #[test]
+    fn a_trouble_is_told_until_its_region_may_be_listed_again() {
+        let region = Region::parse("eu01").unwrap();
+        let (list, kind) = (Action::List { region: region.clone() }, PartKind::Nic);
+        let nics = Action::ListParts { region: region.clone(), kind };
+        let (mut view, mut backoff) = (CloudView::default(), Backoff::default());
+        let because = Because::of(Reason::CloudUnavailable);
+        view.troubles.insert(region.clone(), because.clone());
+        view.part_troubles.insert((region.clone(), kind), because.clone());
+        backoff.failed(&list, because.clone(), Duration::ZERO, 1.0);
+        backoff.failed(&nics, because.clone(), Duration::ZERO, 1.0);
+        backoff.failed(&nics, because, Duration::ZERO, 1.0);
+        let secs = Duration::from_secs;
+        for (now, left, troubles) in
+            [(0, Some(5), (1, 1)), (4, Some(1), (1, 1)), (5, Some(5), (0, 1)), (9, Some(1), (0, 1)), (10, None, (0, 0))]
+        {
+            view.forget_troubles(&backoff, secs(now));
+            assert_eq!((view.troubles.len(), view.part_troubles.len()), troubles, "at {now} s");
+            assert_eq!(view.listed_again_in(&backoff, secs(now)), left.map(secs), "at {now} s");
+        }
+    }
 
     #[test]
     fn forgets_servers_whose_machines_are_gone_or_settled() {

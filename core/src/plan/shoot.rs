@@ -187,7 +187,7 @@ fn hold_back(shoot: &Shoot<'_>, now: Moment, plan: &mut Plan) {
     for (name, machine, because) in of_excepted {
         exception::tell_of_another(&name, machine, because, false, plan);
     }
-    if let Some(left) = next {
+    for left in next.into_iter().chain(shoot.cloud.listed_again_in(shoot.backoff, now)) {
         plan.again_in(left);
     }
 }

@@ -163,15 +163,14 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         Ok(Came::Learnt)
     }
 
-    /// What an earlier pass could not reach is asked for again, and a project whose labels are refused rests.
+    /// What an earlier pass could not reach is asked for again after a pause, and a project whose labels are refused rests.
     /// Nothing that was learnt of another project counts for the one that the Secret names now.
     pub(super) fn forget_troubles(&mut self, project: Option<ProjectId>) {
         if self.session.as_ref().is_some_and(|session| Some(session.id) != project) {
             (self.session, self.cloud) = (None, CloudView::default());
         }
-        self.cloud.troubles.clear();
-        self.cloud.part_troubles.clear();
         let now = self.context.clock.now();
+        self.cloud.forget_troubles(&self.backoff, now);
         let project = self.session.as_ref().map(|session| &session.project);
         self.cloud.stopped = project.and_then(|project| project.refused(now));
         self.cloud.parts_stopped = project.map(|project| project.refused_parts(now)).unwrap_or_default();
