@@ -7,7 +7,9 @@ mod worlds;
 use mcm_migration_core::decide::{Because, MachineFacts};
 use mcm_migration_core::domain::{GuardLabel, Reason, Server, ServerStatus};
 use mcm_migration_core::plan::{Action, Finding, Kind, Listed, PROBES, Proof, Settings, Wait, is_armed};
-use side_task::example::{CLASS, NOW, armed, before_the_flip, change, labelled, legacy, rewritten, server, without_id};
+use side_task::example::{
+    CLASS, NOW, OPENSTACK, armed, before_the_flip, change, labelled, legacy, pod, rewritten, server, without_id,
+};
 use side_task::{Case, eu01, openstack_class, secs, server_id, stackit_class, steps};
 
 fn finished(n: usize) -> MachineFacts {
@@ -206,6 +208,21 @@ fn a_legacy_machine_whose_server_carries_a_class_label_is_told() {
     assert!(reasons(&case, "m-0").contains(&format!("legacy-labelled ({CLASS})")));
     let case = looked_at(legacy(0), vec![server(0, "m-0"), labelled(server(1, "m-1"), CLASS)]);
     assert_eq!(reasons(&case, "m-0"), ["rewrite-pending"]);
+}
+
+#[test]
+fn it_is_told_before_the_flip_from_the_switch_of_the_deployment_on() {
+    let mut case = before_the_flip(&[("m-0", legacy(0))], vec![labelled(server(0, "m-0"), CLASS)]);
+    let told = format!("legacy-labelled ({CLASS})");
+    assert!(reasons(&case, "m-0").contains(&told), "{:?}", case.plan());
+    // While a pod of OpenStack is left, too.
+    let mut alive = case.clone();
+    change(&mut alive, |facts| drop(facts.mcm_pods.insert("old".into(), pod("o", "n-1", OPENSTACK))));
+    assert!(reasons(&alive, "m-0").contains(&told));
+    case.cloud.lists.clear();
+    assert!(steps(&case.actions()).contains(&"list"));
+    change(&mut case, |facts| facts.mcm_deployment = Some(OPENSTACK));
+    assert_eq!(steps(&case.actions()), [""; 0], "it is not switched");
 }
 
 #[test]

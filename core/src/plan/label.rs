@@ -24,13 +24,15 @@ pub(super) enum Labels {
 }
 
 pub(super) fn plan(shoot: &Shoot<'_>, now: Moment, settings: &Settings, plan: &mut Plan) {
-    if !is_asked(shoot.facts) {
+    let asked = is_asked(shoot.facts);
+    if !asked && !shoot.facts.switch_has_begun() {
         return;
     }
     for (name, machine) in &shoot.facts.machines {
         match ProviderId::of(&machine.provider_id) {
+            // Before the flip as well: from then on each look for orphans takes a server that still has a label.
             ProviderId::Legacy(id) => legacy(shoot, name, machine, id.server(), now, settings, plan),
-            ProviderId::Stackit(_) if machine.migrated || machine.marked => {
+            ProviderId::Stackit(_) if asked && (machine.migrated || machine.marked) => {
                 let looked = label(shoot, name, machine, now, settings, plan);
                 exception::plan(shoot, name, machine, looked, now, settings, plan);
             }
