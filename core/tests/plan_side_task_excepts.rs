@@ -226,7 +226,7 @@ fn a_server_that_was_well_in_between_and_another_id_begin_anew() {
     leader.case.cloud.take_up(&eu01(), well);
     assert_eq!(leader.pass(FORCE_AFTER).findings["m-0"], Finding::Fine);
     leader.case.cloud.take_up(&eu01(), deallocated());
-    leader.case.cloud.lists.get_mut(&eu01()).unwrap().servers.remove(&server_id(0));
+    leader.case.cloud.lists.insert(eu01(), Listed::new([server(1, "m-1")], secs(NOW)));
     assert_eq!(leader.excepts(FORCE_AFTER + 1), None);
 
     leader.case.facts.machines.get_mut("m-0").unwrap().provider_id =

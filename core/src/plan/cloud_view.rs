@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::decide::{Because, MachineFacts, NamespaceFacts};
@@ -31,8 +32,8 @@ pub struct CloudView {
 /// One complete LIST of the servers of a region.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// By ID.
-    pub servers: BTreeMap<ServerId, Server>,
+    /// By ID. All shoots of a project share it.
+    pub servers: Arc<BTreeMap<ServerId, Server>>,
     /// No later than the moment that it shows.
     pub at: Moment,
 }
@@ -41,7 +42,12 @@ impl Listed {
     /// A LIST that was asked for at `at`.
     #[must_use]
     pub fn new(servers: impl IntoIterator<Item = Server>, at: Moment) -> Self {
-        Self { servers: servers.into_iter().map(|server| (server.id, server)).collect(), at }
+        Self { servers: Arc::new(servers.into_iter().map(|server| (server.id, server)).collect()), at }
+    }
+
+    /// Takes up a server as a call has just shown it.
+    pub fn take_up(&mut self, server: Server) {
+        Arc::make_mut(&mut self.servers).insert(server.id, server);
     }
 
     /// How old it is.
@@ -54,8 +60,8 @@ impl Listed {
 /// One complete LIST of the network interfaces or the volumes of a region, as far as they are attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedParts {
-    /// By the server that has them.
-    pub attached: BTreeMap<ServerId, Vec<Part>>,
+    /// By the server that has them. All shoots of a project share it.
+    pub attached: Arc<BTreeMap<ServerId, Vec<Part>>>,
     /// No later than the moment that it shows.
     pub at: Moment,
 }
@@ -70,7 +76,7 @@ impl ListedParts {
                 attached.entry(server).or_default().push(part);
             }
         }
-        Self { attached, at }
+        Self { attached: Arc::new(attached), at }
     }
 
     /// How old it is.
@@ -81,11 +87,12 @@ impl ListedParts {
 
     /// Takes up a part as a call has just shown it.
     pub fn take_up(&mut self, part: Part) {
-        for parts in self.attached.values_mut() {
+        let attached = Arc::make_mut(&mut self.attached);
+        for parts in attached.values_mut() {
             parts.retain(|known| known.id != part.id);
         }
         if let Some(server) = part.server {
-            self.attached.entry(server).or_default().push(part);
+            attached.entry(server).or_default().push(part);
         }
     }
 }
@@ -145,7 +152,7 @@ impl CloudView {
     /// Takes up a server as a call has just shown it.
     pub fn take_up(&mut self, region: &Region, server: Server) {
         if let Some(listed) = self.lists.get_mut(region) {
-            listed.servers.insert(server.id, server);
+            listed.take_up(server);
         }
     }
 }
