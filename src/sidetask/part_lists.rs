@@ -41,16 +41,19 @@ impl PartLists {
     }
 
     /// The parts of a region: a LIST, as [`SharedLists::list`] shares it.
-    pub(super) async fn list<C: Cloud>(
+    pub(super) async fn list(
         &self,
-        cloud: &C,
+        cloud: &impl Cloud,
         region: &Region,
         kind: PartKind,
         known: Option<Moment>,
         clock: &impl Clock,
     ) -> Result<ListedParts, Because> {
-        let ask = |cloud: C| async move { cloud.parts(region, kind).await };
-        self.of(kind).lists.list((cloud, clock), region, known, ask, ListedParts::new).await
+        let ask = |check| {
+            let cloud = cloud.checked(check);
+            async move { cloud.parts(region, kind).await }
+        };
+        self.of(kind).lists.list(clock, region, known, ask, ListedParts::new).await
     }
 
     /// Sets labels on a part and checks the answer. The first one of a kind is a canary: no other is set before it was read back.

@@ -59,15 +59,18 @@ impl Project {
     }
 
     /// The servers of a region: a LIST, as [`SharedLists::list`] shares it.
-    pub(super) async fn list<C: Cloud>(
+    pub(super) async fn list(
         &self,
-        cloud: &C,
+        cloud: &impl Cloud,
         region: &Region,
         known: Option<Moment>,
         clock: &impl Clock,
     ) -> Result<Listed, Because> {
-        let ask = |cloud: C| async move { cloud.servers(region).await };
-        self.lists.list((cloud, clock), region, known, ask, Listed::new).await
+        let ask = |check| {
+            let cloud = cloud.checked(check);
+            async move { cloud.servers(region).await }
+        };
+        self.lists.list(clock, region, known, ask, Listed::new).await
     }
 
     /// Sets labels on a server and checks the answer. The first one of a project is a canary: no other is set before it was read back by GET

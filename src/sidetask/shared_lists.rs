@@ -9,7 +9,7 @@ use mcm_migration_core::decide::Because;
 use mcm_migration_core::domain::Region;
 use mcm_migration_core::plan::{Listed, ListedParts, Moment};
 
-use super::{Clock, Cloud, because};
+use super::{Clock, because};
 use crate::cloud::{Check, CloudError};
 
 /// A LIST that another shoot of the project asked for this long ago will do.
@@ -44,14 +44,14 @@ impl<L> Default for SharedLists<L> {
 }
 
 impl<L: Dated> SharedLists<L> {
-    /// A LIST of a region, asked for by `ask` and dated by `date`; or the one that another shoot of the project has just asked for, if it shows a
-    /// later moment than the one that the caller has.
-    pub(super) async fn list<C: Cloud, T, F: Future<Output = Result<Vec<T>, CloudError>> + Send>(
+    /// A LIST of a region, asked for by `ask` with a check that has to be told of each try, and dated by `date`; or the one that another shoot of
+    /// the project has just asked for, if it shows a later moment than the one that the caller has.
+    pub(super) async fn list<T, F: Future<Output = Result<Vec<T>, CloudError>> + Send>(
         &self,
-        (cloud, clock): (&C, &impl Clock),
+        clock: &impl Clock,
         region: &Region,
         known: Option<Moment>,
-        ask: impl FnOnce(C) -> F,
+        ask: impl FnOnce(Check) -> F,
         date: impl FnOnce(Vec<T>, Moment) -> L,
     ) -> Result<L, Because> {
         let mut lists = self.0.lock().await;
@@ -63,7 +63,7 @@ impl<L: Dated> SharedLists<L> {
         let sent = Arc::new(Mutex::new(clock.now()));
         let (told, clock) = (Arc::clone(&sent), clock.clone());
         let check = Check::of_lists(move || *told.lock().unwrap_or_else(PoisonError::into_inner) = clock.now());
-        let found = ask(cloud.checked(check)).await.map_err(|error| because(&error))?;
+        let found = ask(check).await.map_err(|error| because(&error))?;
         let at = *sent.lock().unwrap_or_else(PoisonError::into_inner);
         let listed = date(found, at);
         lists.insert(region.clone(), listed.clone());
@@ -75,5 +75,58 @@ impl<L: Dated> SharedLists<L> {
         if let Some(listed) = self.0.lock().await.get_mut(region) {
             take_up(listed);
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    /// A clock that stands still until it is set.
+    #[derive(Clone, Default)]
+    struct Hands(Arc<Mutex<Moment>>);
+
+    impl Hands {
+        fn set(&self, seconds: u64) {
+            *self.0.lock().unwrap() = Duration::from_secs(seconds);
+        }
+    }
+
+    impl Clock for Hands {
+        fn now(&self) -> Moment {
+            *self.0.lock().unwrap()
+        }
+
+        async fn sleep(&self, _: Duration) {}
+
+        fn jitter(&self) -> f64 {
+            0.0
+        }
+    }
+
+    #[tokio::test]
+    async fn a_list_is_dated_by_the_try_that_is_answered_and_shared_for_a_while() {
+        let (lists, clock, region) = (SharedLists::default(), Hands::default(), Region::parse("eu01").unwrap());
+        let list = async |known| {
+            let ask = |check: Check| {
+                let clock = clock.clone();
+                async move {
+                    // A minute in the queue, and once more after a try that came to nothing.
+                    for passed in [60, 10] {
+                        clock.set(clock.now().as_secs() + passed);
+                        check.ask().await.unwrap();
+                    }
+                    clock.set(clock.now().as_secs() + 5);
+                    Ok(Vec::new())
+                }
+            };
+            lists.list(&clock, &region, known, ask, Listed::new).await.unwrap().at.as_secs()
+        };
+        assert_eq!(list(None).await, 70);
+        assert_eq!(list(None).await, 70, "another shoot's, of 5 seconds ago");
+        assert_eq!(list(Some(Duration::from_secs(70))).await, 75 + 70, "the caller has that one");
+        clock.set(145 + 20);
+        assert_eq!(list(None).await, 165 + 70, "it is too old to be shared");
     }
 }
