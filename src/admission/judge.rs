@@ -78,9 +78,13 @@ mod tests {
 
     #[test]
     fn a_refusal_says_which_class_why_and_what_comes_next() {
-        for reason in
-            [Reason::MachinesUnsettled, Reason::OpenstackMcmAlive, Reason::CacheStale, Reason::PausedByRollback, Reason::ObjectUnreadable]
-        {
+        for reason in [
+            Reason::MachinesUnsettled,
+            Reason::OpenstackMcmAlive,
+            Reason::CacheStale,
+            Reason::PausedByRollback,
+            Reason::ObjectUnreadable,
+        ] {
             let message = message(Because::about(reason, "the-subject"), true);
             let begin =
                 format!("mcm-migration gate: MachineClass shoot--p--s/pool cannot turn to stackit yet ({reason}): ");

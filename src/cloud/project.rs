@@ -249,7 +249,8 @@ impl ProjectClient {
         server: Option<ServerId>,
         url: Url,
     ) -> Result<Vec<T>, CloudError> {
-        let (answer, tries) = self.project.call(&Call { operation, server, url, method: Method::Get }, self.check.as_ref()).await?;
+        let (answer, tries) =
+            self.project.call(&Call { operation, server, url, method: Method::Get }, self.check.as_ref()).await?;
         read_whole(&answer).map_err(|fault| {
             let failure = self.target(operation, server).failure_of(tries, &answer, fault.to_string());
             if matches!(fault, ListFault::Part(_)) {

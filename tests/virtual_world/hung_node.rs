@@ -36,7 +36,8 @@ pub async fn run(world: Shared, namespace: Box<str>) {
     pause(&world, 1..9).await;
     let mut world = lock(&world);
     let facts = &world.shoots[&namespace].facts;
-    let asked = facts.machines.get(&machine).is_some_and(|late| facts.classes.get(&late.class) == Some(&Provider::OpenStack));
+    let asked =
+        facts.machines.get(&machine).is_some_and(|late| facts.classes.get(&late.class) == Some(&Provider::OpenStack));
     if asked {
         let id = shoots::server_id(0x800, &namespace);
         world.servers.insert(id, server(id, &machine, ServerStatus::Creating));

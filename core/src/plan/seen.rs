@@ -259,8 +259,7 @@ impl Seen {
 
     fn observe_ids(&mut self, facts: &NamespaceFacts, now: Moment) {
         let counts = self.direction.counts(facts);
-        self.ids
-            .retain(|name, seen| counts && facts.machines.get(name).is_some_and(|machine| seen.is_of(machine)));
+        self.ids.retain(|name, seen| counts && facts.machines.get(name).is_some_and(|machine| seen.is_of(machine)));
         self.troubles.retain(|name, _| self.ids.contains_key(name));
         self.without_id
             .retain(|name, _| facts.machines.get(name).is_some_and(|machine| machine.provider_id.is_empty()));

@@ -97,18 +97,20 @@ pub fn script() -> impl Strategy<Value = Script> {
         any::<bool>(),
         any::<u64>(),
     )
-        .prop_map(|(story, machines, standby, lag, (ghost, late), leaders, restarts, failing, care, seed)| Script {
-            story,
-            machines,
-            standby,
-            lag,
-            ghost,
-            late,
-            leaders,
-            restarts,
-            failing,
-            boot_volume_care: care,
-            seed,
+        .prop_map(|(story, machines, standby, lag, (ghost, late), leaders, restarts, failing, care, seed)| {
+            Script {
+                story,
+                machines,
+                standby,
+                lag,
+                ghost,
+                late,
+                leaders,
+                restarts,
+                failing,
+                boot_volume_care: care,
+                seed,
+            }
         })
 }
 

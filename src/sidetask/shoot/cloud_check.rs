@@ -69,9 +69,7 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         Some(self.check(Reliance {
             machine: name.into(),
             need: Need::Label,
-            holds: Box::new(move |machine| {
-                *machine.provider_id == *id && machine.class == class && machine.uid == uid
-            }),
+            holds: Box::new(move |machine| *machine.provider_id == *id && machine.class == class && machine.uid == uid),
             without_openstack: true,
             project,
             until: Some(until),
