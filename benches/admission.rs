@@ -83,7 +83,7 @@ fn body(size: Size) -> Vec<u8> {
 fn facts() -> NamespaceFacts {
     NamespaceFacts {
         namespace: Some(NamespaceLabels { guard: Some(GuardLabel::Closed), terminating: false }),
-        migration: Some(MigrationFacts { paused: false, armed: true, labelled: false }),
+        migration: Some(MigrationFacts { armed: true, ..MigrationFacts::default() }),
         classes: [("pool-a".into(), Provider::Stackit)].into(),
         project: ProjectId::parse("2b1f0a3c-7d5e-4f60-8a91-b2c3d4e5f601").ok(),
         ..NamespaceFacts::default()

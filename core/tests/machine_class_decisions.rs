@@ -60,8 +60,8 @@ proptest! {
     #[test]
     fn what_is_in_the_way_refuses_and_nothing_else(facts in switching()) {
         let alive = facts.mcm_pods.values().any(|pod| pod.containers.openstack && !pod.ended);
-        let paused = facts.migration.is_some_and(|migration| migration.paused);
-        let expected = match (alive || !unsettled(&facts).is_empty(), paused) {
+        let held = facts.migration.is_some_and(|migration| migration.paused && !migration.paused_by_rollback);
+        let expected = match (alive || !unsettled(&facts).is_empty(), held) {
             (false, _) => Ruling::Passed,
             (true, false) => Ruling::Refused,
             (true, true) => Ruling::Waived,
@@ -179,4 +179,19 @@ fn a_pause_says_what_would_have_been_refused() {
     assert_eq!(verdict.ruling, Ruling::Waived);
     assert_eq!(verdict.because.to_string(), "paused (machines-unsettled (m))");
     assert_eq!(verdict.clone().waived_by(Reason::DryRunMode), verdict);
+}
+
+#[test]
+fn a_pause_that_a_rollback_left_behind_lets_nothing_in_that_would_be_refused() {
+    let mut facts = worlds::open_facts();
+    let migration = facts.migration.as_mut().unwrap();
+    (migration.paused, migration.paused_by_rollback) = (true, true);
+    assert_eq!(flip(Known::Fresh(&facts)).ruling, Ruling::Passed);
+    facts.machines.insert("m".into(), MachineFacts { class: CLASS.into(), ..MachineFacts::default() });
+    let verdict = flip(Known::Fresh(&facts));
+    assert_eq!(verdict.ruling, Ruling::Refused);
+    assert_eq!(verdict.because.to_string(), "paused-by-rollback (machines-unsettled (m))");
+    // An annotation without the pause holds nothing.
+    facts.migration.as_mut().unwrap().paused = false;
+    assert_eq!(flip(Known::Fresh(&facts)).because.to_string(), "machines-unsettled (m)");
 }

@@ -6,11 +6,11 @@ mod worlds;
 
 use std::time::Duration;
 
-use mcm_migration_core::decide::{Because, NamespaceFacts};
+use mcm_migration_core::decide::{Because, MachineFacts, NamespaceFacts};
 use mcm_migration_core::domain::{NetworkId, NicId, Part, PartId, PartKind, Reason, VolumeId};
 use mcm_migration_core::plan::{Action, Backoff, CloudView, Finding, Listed, ListedParts, Seen};
-use side_task::example::{OPENSTACK, STACKIT, legacy, pod, rewritten, server, without_id};
-use side_task::{NETWORK, eu01, secs, server_id};
+use side_task::example::{OPENSTACK, STACKIT, legacy, nodes, pod, rewritten, server, without_id};
+use side_task::{NETWORK, eu01, secs, server_id, settings};
 use worlds::switched_shoot;
 
 fn facts() -> NamespaceFacts {
@@ -69,6 +69,27 @@ fn machines_are_listed_once_after_the_last_pod_of_openstack_has_gone() {
     assert_eq!(seen.other_gone(), Some(secs(2)), "it goes on");
     seen.lose_sight();
     assert_eq!((seen.other_gone(), seen.was_there("m-0")), (None, None));
+}
+
+#[test]
+fn nobody_makes_servers_any_more_once_every_node_was_ready_for_long_enough_without_a_pod_of_openstack() {
+    let rule = settings().nodes;
+    let ready = |second| nodes(&[Some(0), second]);
+    let mut seen = Seen::default();
+    assert!(!seen.other_is_off(Some(&ready(Some(0))), secs(1_000), &rule), "nothing was seen");
+    seen.observe(&with_pod("b"), false, secs(100));
+    for (nodes, now, off) in [
+        (Some(ready(Some(0))), 219, false),
+        (Some(ready(Some(0))), 220, true),
+        (Some(ready(None)), 1_000, false),
+        (Some(ready(Some(900))), 1_019, false),
+        (Some(ready(Some(900))), 1_020, true),
+        (None, 1_000, false),
+    ] {
+        assert_eq!(seen.other_is_off(nodes.as_deref(), secs(now), &rule), off, "{nodes:?} at {now}");
+    }
+    seen.lose_sight();
+    assert!(!seen.other_is_off(Some(&ready(Some(0))), secs(1_000), &rule), "a pod may have come and gone");
 }
 
 #[test]
@@ -211,6 +232,22 @@ fn the_nearest_trouble_of_a_look_at_parts_is_named() {
         assert_eq!(cloud.part_trouble(&eu01(), kind), Some(&because("project")));
     }
     assert_eq!(cloud.trouble(&eu01()), Some(&because("project")));
+}
+
+#[test]
+fn a_machine_that_was_made_again_with_its_id_is_another_one() {
+    let shown = |uid: &str| {
+        let machine = MachineFacts { uid: uid.into(), ..rewritten(0) };
+        NamespaceFacts { machines: [("m".into(), machine)].into(), ..facts() }
+    };
+    let mut seen = Seen::default();
+    seen.observe(&shown("first"), false, secs(10));
+    seen.observe(&shown("first"), false, secs(20));
+    assert_eq!(seen.id_since("m"), Some(secs(10)));
+    assert!(seen.has_seen("m", &shown("first").machines["m"]) && !seen.has_seen("m", &shown("second").machines["m"]));
+    seen.observe(&shown("second"), false, secs(30));
+    assert_eq!(seen.id_since("m"), Some(secs(30)), "its time begins anew");
+    assert!(seen.has_seen("m", &shown("second").machines["m"]));
 }
 
 /// Everything that a leader can remember, seen from `begin` on.

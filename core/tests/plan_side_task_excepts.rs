@@ -226,7 +226,7 @@ fn a_server_that_was_well_in_between_and_another_id_begin_anew() {
     leader.case.cloud.take_up(&eu01(), well);
     assert_eq!(leader.pass(FORCE_AFTER).findings["m-0"], Finding::Fine);
     leader.case.cloud.take_up(&eu01(), deallocated());
-    leader.case.cloud.lists.get_mut(&eu01()).unwrap().servers.remove(&server_id(0));
+    leader.case.cloud.lists.insert(eu01(), Listed::new([server(1, "m-1")], secs(NOW)));
     assert_eq!(leader.excepts(FORCE_AFTER + 1), None);
 
     leader.case.facts.machines.get_mut("m-0").unwrap().provider_id =
@@ -269,6 +269,48 @@ fn an_excepted_machine_whose_patch_fails_holds_up_nothing() {
     let label = Action::label_of("m-0", &eu01(), server_id(0));
     leader.case.backoff.failed(&label, Because::of(Reason::ServerDeferred), secs(NOW), 1.0);
     assert_eq!(leader.pass(0).waits.iter().filter(|wait| &*wait.name == "m-0").count(), 0);
+}
+
+/// What the side task excepted a Machine for says nothing of what comes later: whose its server is may have changed.
+#[test]
+fn an_exception_silences_no_trouble_but_its_own() {
+    type Change = fn(&mut Leader);
+    let changes: [(&str, Change); 5] = [
+        ("name-mismatch (m-0: of-another)", |it| it.case.cloud.take_up(&eu01(), server(0, "of-another"))),
+        ("class-label-foreign", |it| {
+            let foreign = side_task::example::labelled(server(7, "x"), side_task::example::CLASS);
+            it.case.cloud.take_up(&eu01(), foreign);
+        }),
+        ("project-mismatch", |it| {
+            it.case.facts.machines.get_mut("m-0").unwrap().provider_id =
+                format!("stackit://{}/{}", server_id(1), server_id(0)).into();
+        }),
+        ("label-unverified (m-0)", |it| {
+            let label = Action::label_of("m-0", &eu01(), server_id(0));
+            it.case.backoff.failed(&label, Because::of(Reason::LabelUnverified), secs(NOW), 1.0);
+        }),
+        ("cloud-unavailable", |it| {
+            it.case.cloud.troubles.insert(eu01(), Because::of(Reason::CloudUnavailable));
+        }),
+    ];
+    for (told, change_it) in changes {
+        let told_of = |exception: &str| {
+            let mut leader = Leader::of(Some(server(0, "m-0")));
+            leader.case.facts.machines.get_mut("m-0").unwrap().exception = Some(Exception::of(exception));
+            change_it(&mut leader);
+            let plan = leader.pass(0);
+            assert!(!plan.waits.iter().any(|wait| &*wait.name == "m-0"), "{told} holds up the Worker");
+            let of_shoot = plan.waits.iter().filter(|wait| wait.name.is_empty()).map(|wait| wait.because.to_string());
+            of_shoot.filter(|said| said.starts_with(told)).count()
+        };
+        assert_eq!(told_of("server-gone"), 1, "{told}");
+        assert_eq!(told_of("the disk is broken"), 0, "{told}: an operator has looked");
+    }
+    for own in [None, Some(deallocated()), Some(server(0, "m-0"))] {
+        let mut leader = Leader::of(own);
+        leader.case.facts.machines.get_mut("m-0").unwrap().exception = Some(Exception::of("server-gone"));
+        assert!(!leader.pass(0).waits.iter().any(|wait| wait.because.to_string().contains("m-0")));
+    }
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn a_part_holds_its_machine_and_not_its_servers_labels() {
     assert_eq!(case.plan().unwrap().labelled, 1, "the server itself carries every label");
 
     let mut bare = case.clone();
-    bare.cloud.lists.get_mut(&eu01()).unwrap().servers.get_mut(&server_id(0)).unwrap().labels.clear();
+    bare.cloud.take_up(&eu01(), server(0, "m-0"));
     assert_eq!(steps(&bare.actions()), ["label"]);
 
     // The list of volumes is refused: the network interface is labelled, and the Machine says what it waits for.

@@ -86,8 +86,23 @@ fn a_machine_that_was_made_later_is_let_go_once_no_pod_can_wake_up_any_more() {
     assert_eq!((planned(&case), case.waits("m-0")), (vec![], vec!["seed-node-lost (n-1)".to_owned()]));
     case.nodes = Some(nodes(&[Some(0), Some(0)]));
     assert_eq!(case.actions(), [Action::SettleNoServer { machine: "m-0".into() }]);
+}
+
+#[test]
+fn a_machine_of_which_it_is_not_known_whether_it_was_made_later_goes_by_the_cloud() {
+    let mut case = before_the_flip(&[("m-0", without_id())], vec![server(0, "m-0")]);
     case.looks[0].listed = false;
-    assert_eq!((planned(&case), case.waits("m-0")), (vec![], vec!["in-flight".to_owned()]), "nobody listed them");
+    case.looks.truncate(1);
+    case.cloud.addressed.insert(server_id(0));
+    case.now = case.looks[0].at + case.settings.nodes.ready_for;
+    case.cloud.lists.get_mut(&eu01()).unwrap().at = case.now;
+    // What woke up on a Node has made it.
+    assert!(matches!(&case.actions()[..], [Action::SettleId { .. }]), "{:?}", case.plan());
+    servers(&mut case, vec![]);
+    case.cloud.lists.get_mut(&eu01()).unwrap().at = case.now;
+    assert_eq!((planned(&case), case.waits("m-0")), (vec![], vec!["in-flight".to_owned()]));
+    case.cloud.lists.clear();
+    assert_eq!((planned(&case), case.waits("m-0")), (vec!["list"], vec!["in-flight".to_owned()]));
 }
 
 #[test]

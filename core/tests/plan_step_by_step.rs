@@ -4,10 +4,14 @@
 mod side_task;
 mod worlds;
 
+use std::sync::Arc;
+
 use mcm_migration_core::decide::{Because, MachineFacts};
 use mcm_migration_core::domain::{GuardLabel, Reason, Server, ServerStatus};
 use mcm_migration_core::plan::{Action, Finding, Kind, Listed, PROBES, Proof, Settings, Wait, is_armed};
-use side_task::example::{CLASS, NOW, armed, before_the_flip, change, labelled, legacy, rewritten, server, without_id};
+use side_task::example::{
+    CLASS, NOW, OPENSTACK, armed, before_the_flip, change, labelled, legacy, pod, rewritten, server, without_id,
+};
 use side_task::{Case, eu01, openstack_class, secs, server_id, stackit_class, steps};
 
 fn finished(n: usize) -> MachineFacts {
@@ -183,11 +187,44 @@ fn a_server_of_somebody_else_that_carries_the_label_of_the_class_stops_labelling
 }
 
 #[test]
+fn whose_a_labelled_server_is_is_not_judged_by_a_list_from_before() {
+    // The Machine `x` of the LIST's time went with its server in a roll-out.
+    let mut case = armed(&[("m-0", rewritten(0))], vec![server(0, "m-0"), labelled(server(7, "x"), CLASS)]);
+    for at in [1_000, 1_500] {
+        let mut look = case.looks[0].clone();
+        look.at = secs(at);
+        look.lease = Some(Some(side_task::example::lease("mcm-0", at)));
+        case.looks.insert(case.looks.len() - 1, look);
+    }
+    let mut listed_at = |at: u64| {
+        case.cloud.lists.get_mut(&eu01()).unwrap().at = secs(at);
+        (case.waits("m-0"), steps(&case.actions()))
+    };
+    assert_eq!(listed_at(NOW - 61), (vec!["labels-unconfirmed".to_owned()], vec!["list"]));
+    assert_eq!(listed_at(NOW - 60).0, [format!("class-label-foreign ({})", server_id(7))]);
+}
+
+#[test]
 fn a_legacy_machine_whose_server_carries_a_class_label_is_told() {
     let case = looked_at(legacy(0), vec![labelled(server(0, "m-0"), CLASS)]);
     assert!(reasons(&case, "m-0").contains(&format!("legacy-labelled ({CLASS})")));
     let case = looked_at(legacy(0), vec![server(0, "m-0"), labelled(server(1, "m-1"), CLASS)]);
     assert_eq!(reasons(&case, "m-0"), ["rewrite-pending"]);
+}
+
+#[test]
+fn it_is_told_before_the_flip_from_the_switch_of_the_deployment_on() {
+    let mut case = before_the_flip(&[("m-0", legacy(0))], vec![labelled(server(0, "m-0"), CLASS)]);
+    let told = format!("legacy-labelled ({CLASS})");
+    assert!(reasons(&case, "m-0").contains(&told), "{:?}", case.plan());
+    // While a pod of OpenStack is left, too.
+    let mut alive = case.clone();
+    change(&mut alive, |facts| drop(facts.mcm_pods.insert("old".into(), pod("o", "n-1", OPENSTACK))));
+    assert!(reasons(&alive, "m-0").contains(&told));
+    case.cloud.lists.clear();
+    assert!(steps(&case.actions()).contains(&"list"));
+    change(&mut case, |facts| facts.mcm_deployment = Some(OPENSTACK));
+    assert_eq!(steps(&case.actions()), [""; 0], "it is not switched");
 }
 
 #[test]
@@ -211,7 +248,7 @@ fn a_worker_is_marked_when_the_guard_is_closed_and_every_label_is_in_place() {
     assert!(marks(|case| case.facts.namespace.as_mut().unwrap().guard = Some(GuardLabel::Unknown)).is_empty());
     assert!(marks(|case| case.cloud.lists.clear()).is_empty(), "labels that nobody has looked at");
     assert!(
-        marks(|case| case.cloud.lists.get_mut(&eu01()).unwrap().servers.clear()).is_empty(),
+        marks(|case| case.cloud.lists.get_mut(&eu01()).unwrap().servers = Arc::default()).is_empty(),
         "a server that is gone"
     );
     let open = |case: &mut Case| {
@@ -272,6 +309,17 @@ fn a_step_that_failed_is_left_out_and_said_of_what_it_is_about() {
     let mut left = before_the_flip(&[("m-0", legacy(0))], vec![]);
     change(&mut left, |facts| facts.workers.get_mut("w").unwrap().terminating = true);
     assert_eq!(held(&left, |action| matches!(action, Action::Retire { .. })), (Kind::MachineClass, CLASS.to_owned()));
+}
+
+#[test]
+fn a_region_that_cannot_be_listed_is_passed_over_again_when_its_pause_is_over() {
+    let mut case = looked_at(rewritten(0), vec![server(0, "m-0")]);
+    let because = Because::of(Reason::CloudUnavailable);
+    case.cloud.troubles.insert(eu01(), because.clone());
+    case.backoff.failed(&Action::List { region: eu01() }, because, case.now, 1.0);
+    let plan = case.plan().unwrap();
+    assert_eq!((case.waits("m-0"), plan.next), (vec!["cloud-unavailable".to_owned()], Some(secs(5))));
+    assert!(plan.actions.is_empty(), "{:?}", plan.actions);
 }
 
 #[test]

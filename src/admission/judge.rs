@@ -52,10 +52,15 @@ pub(super) fn refusal(request: &Request<'_>, verdict: &Verdict, side_task: bool)
             "what the webhook knows of the {subject} is incomplete or too old, so it cannot say whether a server would be \
              lost. Next: it catches up by itself; its /readyz says what is missing"
         ),
+        Reason::PausedByRollback => format!(
+            "a `rollback` paused the shoot and has not lifted that, so nothing settles what is in the way: {subject}. \
+             Next: run `mcm-migration-webhook rollback --namespace {namespace}` again, which goes on or lifts the pause"
+        ),
         other => format!("{} ({subject})", other.meaning()),
     };
+    let end = if *reason == Reason::PausedByRollback { "" } else { " Trying again is enough." };
     Some(format!(
-        "mcm-migration gate: MachineClass {namespace}/{name} cannot turn to stackit yet ({reason}): {why}. Trying again is enough."
+        "mcm-migration gate: MachineClass {namespace}/{name} cannot turn to stackit yet ({reason}): {why}.{end}"
     ))
 }
 
@@ -73,9 +78,13 @@ mod tests {
 
     #[test]
     fn a_refusal_says_which_class_why_and_what_comes_next() {
-        for reason in
-            [Reason::MachinesUnsettled, Reason::OpenstackMcmAlive, Reason::CacheStale, Reason::ObjectUnreadable]
-        {
+        for reason in [
+            Reason::MachinesUnsettled,
+            Reason::OpenstackMcmAlive,
+            Reason::CacheStale,
+            Reason::PausedByRollback,
+            Reason::ObjectUnreadable,
+        ] {
             let message = message(Because::about(reason, "the-subject"), true);
             let begin =
                 format!("mcm-migration gate: MachineClass shoot--p--s/pool cannot turn to stackit yet ({reason}): ");

@@ -73,18 +73,17 @@ impl Project {
         &self.shared.config.iaas_endpoint
     }
 
-    /// Makes a call, and returns the answer that tells of its success and the number of tries. A write is sent only as long as `check` lets it.
+    /// Makes a call, and returns the answer that tells of its success and the number of tries. What `check` is for is sent only as long as that lets it.
     pub(super) async fn call(&self, call: &Call, check: Option<&Check>) -> Result<(Answer, u32), CloudError> {
         let target = Target { operation: call.operation, project: self.id, server: call.server };
-        let limit = match call.operation {
-            Operation::ListServers | Operation::ListVolumes | Operation::ListNics => LIST,
-            _ => OBJECT,
-        };
+        let limit = if call.operation.is_list_of_region() { LIST } else { OBJECT };
+        let is_write = !matches!(call.method, Method::Get);
+        let check = check.filter(|check| check.is_for(call.operation, is_write));
         let mut tries = Tries::new(&self.shared);
         let mut signed_in_again = false;
         loop {
             let token = self.token_after_queue().await?;
-            if let Some(check) = check.filter(|_| !matches!(call.method, Method::Get))
+            if let Some(check) = check
                 && let Err(why) = check.ask().await
             {
                 return Err(CloudError::CalledOff(target.failure(tries.made, super::message::clean(&why))));

@@ -38,6 +38,11 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Whether it reads all servers, network interfaces or volumes of a region.
+    pub(super) fn is_list_of_region(self) -> bool {
+        matches!(self, Self::ListServers | Self::ListVolumes | Self::ListNics)
+    }
+
     /// A short name, stable.
     #[must_use]
     pub fn name(self) -> &'static str {

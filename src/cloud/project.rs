@@ -30,7 +30,7 @@ impl ProjectClient {
         Self { project: Arc::new(project), check: None }
     }
 
-    /// The same client, whose writes are sent only as long as `check` lets them.
+    /// The same client, whose calls that `check` is for are sent only as long as it lets them.
     #[must_use]
     pub fn checked(&self, check: Check) -> Self {
         Self { project: Arc::clone(&self.project), check: Some(check) }
@@ -249,7 +249,8 @@ impl ProjectClient {
         server: Option<ServerId>,
         url: Url,
     ) -> Result<Vec<T>, CloudError> {
-        let (answer, tries) = self.project.call(&Call { operation, server, url, method: Method::Get }, None).await?;
+        let (answer, tries) =
+            self.project.call(&Call { operation, server, url, method: Method::Get }, self.check.as_ref()).await?;
         read_whole(&answer).map_err(|fault| {
             let failure = self.target(operation, server).failure_of(tries, &answer, fault.to_string());
             if matches!(fault, ListFault::Part(_)) {

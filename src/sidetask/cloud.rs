@@ -20,7 +20,7 @@ pub trait Clouds: Send + Sync + 'static {
 
 /// One project of the cloud, as the side task uses it. Every call waits for the limits of the project and of the seed.
 pub trait Cloud: Sized + Send + Sync + 'static {
-    /// The same, whose writes are sent only as long as `check` lets them: it is asked when their turn has come.
+    /// The same, whose calls that `check` is for are sent only as long as it lets them: it is asked when their turn has come.
     #[must_use]
     fn checked(&self, check: Check) -> Self;
 

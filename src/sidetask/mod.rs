@@ -18,6 +18,7 @@ mod owners;
 mod part_lists;
 mod projects;
 mod run;
+mod shared_lists;
 mod shoot;
 mod watchdog;
 

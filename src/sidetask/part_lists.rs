@@ -8,7 +8,8 @@ use mcm_migration_core::decide::Because;
 use mcm_migration_core::domain::{Part, PartId, PartKind, Reason, Region};
 use mcm_migration_core::plan::{ListedParts, Moment};
 
-use super::projects::{REFUSED_FOR, SHARED_FOR, verify_labels};
+use super::projects::{REFUSED_FOR, verify_labels};
+use super::shared_lists::SharedLists;
 use super::{Clock, Cloud, because};
 use crate::cloud::CloudError;
 
@@ -21,7 +22,7 @@ pub(super) struct PartLists {
 
 #[derive(Debug, Default)]
 struct OfKind {
-    lists: tokio::sync::Mutex<BTreeMap<Region, ListedParts>>,
+    lists: SharedLists<ListedParts>,
     canary: tokio::sync::Mutex<bool>,
     refused: Mutex<Option<(Because, Moment)>>,
 }
@@ -39,8 +40,7 @@ impl PartLists {
         PartKind::ALL.into_iter().filter_map(|kind| Some((kind, self.of(kind).refused(now)?))).collect()
     }
 
-    /// The parts of a region: a LIST, or the one that another shoot of the project has just asked for, if it shows a later moment than the one
-    /// that the caller has.
+    /// The parts of a region: a LIST, as [`SharedLists::list`] shares it.
     pub(super) async fn list(
         &self,
         cloud: &impl Cloud,
@@ -49,16 +49,11 @@ impl PartLists {
         known: Option<Moment>,
         clock: &impl Clock,
     ) -> Result<ListedParts, Because> {
-        let mut lists = self.of(kind).lists.lock().await;
-        let shared = lists.get(region).filter(|listed| listed.age(clock.now()) < SHARED_FOR);
-        if let Some(listed) = shared.filter(|listed| known.is_none_or(|known| listed.at > known)) {
-            return Ok(listed.clone());
-        }
-        let asked = clock.now();
-        let parts = cloud.parts(region, kind).await.map_err(|error| because(&error))?;
-        let listed = ListedParts::new(parts, asked);
-        lists.insert(region.clone(), listed.clone());
-        Ok(listed)
+        let ask = |check| {
+            let cloud = cloud.checked(check);
+            async move { cloud.parts(region, kind).await }
+        };
+        self.of(kind).lists.list(clock, region, known, ask, ListedParts::new).await
     }
 
     /// Sets labels on a part and checks the answer. The first one of a kind is a canary: no other is set before it was read back.
@@ -92,9 +87,7 @@ impl PartLists {
             verify_labels(id, &read.labels, labels)?;
             *passed = true;
         }
-        if let Some(listed) = of.lists.lock().await.get_mut(region) {
-            listed.take_up(answer.clone());
-        }
+        of.lists.take_up(region, |listed| listed.take_up(answer.clone())).await;
         Ok(answer)
     }
 }

@@ -10,12 +10,11 @@ use mcm_migration_core::domain::{PartKind, ProjectId, Reason, Region, Server, Se
 use mcm_migration_core::plan::{Listed, Moment};
 
 use super::part_lists::PartLists;
+use super::shared_lists::SharedLists;
 use super::{Clock, Cloud, because};
 
 /// How long a project rests after the API refused a label by its pattern.
 pub(super) const REFUSED_FOR: Duration = Duration::from_secs(3600);
-/// A LIST that another shoot of the project asked for this long ago will do.
-pub(super) const SHARED_FOR: Duration = Duration::from_secs(20);
 /// How often the canary is looked up by its label, and the first pause between.
 const LOOKS: u32 = 5;
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -27,7 +26,7 @@ pub(super) struct Projects(Mutex<HashMap<ProjectId, Weak<Project>>>);
 /// One project.
 #[derive(Debug, Default)]
 pub(super) struct Project {
-    lists: tokio::sync::Mutex<BTreeMap<Region, Listed>>,
+    lists: SharedLists<Listed>,
     canary: tokio::sync::Mutex<bool>,
     refused: Mutex<Option<(Because, Moment)>>,
     /// What is known of its network interfaces and volumes.
@@ -59,8 +58,7 @@ impl Project {
         self.parts.refused(now)
     }
 
-    /// The servers of a region: a LIST, or the one that another shoot of the project has just asked for, if it shows a later moment than the
-    /// one that the caller has.
+    /// The servers of a region: a LIST, as [`SharedLists::list`] shares it.
     pub(super) async fn list(
         &self,
         cloud: &impl Cloud,
@@ -68,16 +66,11 @@ impl Project {
         known: Option<Moment>,
         clock: &impl Clock,
     ) -> Result<Listed, Because> {
-        let mut lists = self.lists.lock().await;
-        let shared = lists.get(region).filter(|listed| listed.age(clock.now()) < SHARED_FOR);
-        if let Some(listed) = shared.filter(|listed| known.is_none_or(|known| listed.at > known)) {
-            return Ok(listed.clone());
-        }
-        let asked = clock.now();
-        let servers = cloud.servers(region).await.map_err(|error| because(&error))?;
-        let listed = Listed::new(servers, asked);
-        lists.insert(region.clone(), listed.clone());
-        Ok(listed)
+        let ask = |check| {
+            let cloud = cloud.checked(check);
+            async move { cloud.servers(region).await }
+        };
+        self.lists.list(clock, region, known, ask, Listed::new).await
     }
 
     /// Sets labels on a server and checks the answer. The first one of a project is a canary: no other is set before it was read back by GET
@@ -116,14 +109,8 @@ impl Project {
             visible(cloud, clock, region, server, labels).await?;
             *passed = true;
         }
-        self.take_up(region, answer.clone()).await;
+        self.lists.take_up(region, |listed| listed.take_up(answer.clone())).await;
         Ok(answer)
-    }
-
-    async fn take_up(&self, region: &Region, server: Server) {
-        if let Some(listed) = self.lists.lock().await.get_mut(region) {
-            listed.servers.insert(server.id, server);
-        }
     }
 }
 

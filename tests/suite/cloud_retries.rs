@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::cloud_support::{Rig, region, server, timed};
-use mcm_migration_webhook::cloud::{CloudError, Rate, RetrySchedule};
+use mcm_migration_webhook::cloud::{Check, CloudError, Rate, RetrySchedule};
 use simulator::{Fault, FaultPlan, Operation};
 
 /// What the client must overcome when it happens once or twice.
@@ -38,6 +40,20 @@ async fn what_passes_is_overcome_for_reads_writes_and_tokens() {
             assert_eq!(cloud.fired(plan), 2, "{fault:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_check_of_lists_is_told_of_each_try_of_a_list_and_of_nothing_else() {
+    let rig = Rig::start();
+    rig.simulator.cloud().inject(FaultPlan::once(Operation::ListServers, Fault::BadGateway).times(2));
+    let told = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&told);
+    let client = rig.client.checked(Check::of_lists(move || drop(counter.fetch_add(1, Ordering::SeqCst))));
+    assert_eq!(client.list_servers(&region()).await.unwrap().len(), 2);
+    assert_eq!(told.load(Ordering::SeqCst), 3);
+    client.patch_server_labels(&region(), server(), &labels()).await.unwrap();
+    client.get_server(&region(), server()).await.unwrap();
+    assert_eq!(told.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]

@@ -116,6 +116,28 @@ async fn a_paused_shoot_is_let_in_with_a_warning_and_the_audit_says_what_would_h
 }
 
 #[tokio::test]
+async fn a_pause_that_a_rollback_left_behind_waives_nothing() {
+    let cluster = cluster().await;
+    let shoot = Switching::new(&cluster.server, "left-behind", &[Stackit]).await;
+    shoot.without_id("lost").await;
+    let migration = json!({
+        "apiVersion": "mcm-migration.stackit.cloud/v1alpha1", "kind": "MachineMigration",
+        "metadata": {
+            "name": "openstack-to-stackit", "namespace": shoot.namespace,
+            "annotations": {"mcm-migration.stackit.cloud/paused-by-rollback": "true"},
+        },
+        "spec": {"paused": true},
+    });
+    objects::apply(&cluster.server.admin_client().await.unwrap(), &migration).await.unwrap();
+    let refusal = shoot.refused_with("(paused-by-rollback)").await;
+    for words in ["machines-unsettled (lost)", &format!("rollback --namespace {}` again", shoot.namespace)] {
+        assert!(refusal.contains(words), "{refusal}");
+    }
+    let (code, message) = shoot.replace().await.unwrap_err();
+    assert_eq!(code, 403, "{message}");
+}
+
+#[tokio::test]
 async fn a_write_that_is_no_turn_costs_no_call() {
     let cluster = cluster().await;
     let shoot = Switching::new(&cluster.server, "others", &[Stackit]).await;

@@ -15,7 +15,7 @@ use crate::fault::Fault;
 use crate::journal::Sum;
 use crate::time::ProcessClock;
 use crate::world::{Objects, Shared, Weather, World, lock};
-use crate::{gardener, mischief, openstack_mcm, replica, shoots, stackit_mcm, travels};
+use crate::{gardener, hung_node, mischief, openstack_mcm, replica, shoots, stackit_mcm, travels};
 
 const QUARANTINE: Duration = Duration::from_secs(15 * 60);
 
@@ -33,6 +33,8 @@ pub struct Start {
     pub fault: Option<Fault>,
     /// Whether each shoot goes away and comes back with old IDs, and whether leaders are restless then.
     pub comes_back: Option<bool>,
+    /// Whether the Nodes hang while the shoots are switched, and what runs there asks for servers when it wakes up.
+    pub hung_node: bool,
 }
 
 impl Start {
@@ -156,6 +158,8 @@ async fn begin(seed: u64, start: Start) -> (Sum, Result<(), String>) {
             tasks.spawn(mischief::shoot(world.clone(), namespace.clone()));
         } else if let Some(restless) = start.comes_back {
             tasks.spawn(travels::come_back(world.clone(), namespace, restless));
+        } else if start.hung_node {
+            tasks.spawn(hung_node::run(world.clone(), namespace));
         }
     }
     tasks.spawn(gardener::cloud(world.clone()));

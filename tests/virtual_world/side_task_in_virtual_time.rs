@@ -10,6 +10,7 @@ mod cloud;
 mod cluster;
 mod fault;
 mod gardener;
+mod hung_node;
 mod journal;
 mod mischief;
 mod network;
@@ -125,6 +126,13 @@ fn a_shoot_that_comes_back_with_old_ids_and_finds_no_leader_for_45_minutes_loses
     let lost =
         (0..4).filter(|seed| run::world(*seed, start).1.is_err_and(|why| why.contains("lost its server"))).count();
     assert!(lost > 0, "what the documentation says of it is not so");
+}
+
+/// A Machine that is made while a Node hangs is no Machine of which nobody can have made a server.
+#[test]
+fn a_machine_that_is_made_while_a_node_hangs_keeps_the_server_that_is_asked_for_when_it_wakes_up() {
+    let test = "a_machine_that_is_made_while_a_node_hangs_keeps_the_server_that_is_asked_for_when_it_wakes_up";
+    let _ = worlds(test, seeds(4), Start { hung_node: true, ..Start::default() });
 }
 
 #[test]

@@ -46,16 +46,29 @@ pub struct NamespaceLabels {
 pub struct MigrationFacts {
     /// `spec.paused`
     pub paused: bool,
+    /// `mcm-migration.stackit.cloud/paused-by-rollback` is set: the pause is none of an operator's.
+    pub paused_by_rollback: bool,
     /// Condition `Armed` is true.
     pub armed: bool,
     /// Condition `Labelled` is true.
     pub labelled: bool,
 }
 
+impl MigrationFacts {
+    /// Whether somebody has said that the shoot moves as it is. A rollback pauses only to keep it still, and may have been killed before it lifted
+    /// that.
+    #[must_use]
+    pub fn is_held_by_an_operator(&self) -> bool {
+        self.paused && !self.paused_by_rollback
+    }
+}
+
 /// A Machine.
 #[allow(clippy::struct_excessive_bools, reason = "each is one annotation or stamp of its own; they combine freely")]
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct MachineFacts {
+    /// `metadata.uid`: a Machine that was deleted and made again under its name is another one.
+    pub uid: Box<str>,
     /// `spec.providerID`; empty when it has none.
     pub provider_id: Box<str>,
     /// `spec.class.name`; empty when it names none.

@@ -36,7 +36,12 @@ pub fn decide_machine_class(
         Err(because) => Verdict::refused(because),
         Ok(()) => Verdict::passed(Because::of(Reason::MayFlip)),
     };
-    if facts.migration.is_some_and(|migration| migration.paused) { verdict.waived_by(Reason::Paused) } else { verdict }
+    match facts.migration {
+        Some(migration) if migration.is_held_by_an_operator() => verdict.waived_by(Reason::Paused),
+        // Nobody settles anything until that pause is lifted.
+        Some(migration) if migration.paused => verdict.refused_while(Reason::PausedByRollback),
+        _ => verdict,
+    }
 }
 
 /// A provider before the write that cannot be read counts as `OpenStack`.

@@ -35,6 +35,15 @@ impl Verdict {
         Self { ruling: Ruling::Refused, because }
     }
 
+    /// The same verdict; where it refuses, `reason` keeps what is in the way from passing by itself.
+    #[must_use]
+    pub fn refused_while(self, reason: Reason) -> Self {
+        if self.ruling != Ruling::Refused {
+            return self;
+        }
+        Self { because: Because::about(reason, self.because.to_string()), ..self }
+    }
+
     /// The same verdict where `reason` says that nothing is to be refused.
     #[must_use]
     pub fn waived_by(self, reason: Reason) -> Self {

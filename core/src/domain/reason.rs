@@ -81,6 +81,9 @@ reasons! {
     Paused, "paused",
         "The MachineMigration has `spec.paused: true`.",
         "Lift the pause when the cause is gone; until then deletion, roll-out and hibernation of legacy Machines hang.";
+    PausedByRollback, "paused-by-rollback",
+        "The shoot was paused by a `rollback` that has not lifted that, so nobody settles its Machines.",
+        "Run `mcm-migration-webhook rollback --namespace <namespace>` again: it goes on where it was, or lifts the pause.";
     NotPaused, "not-paused",
         "The MachineMigration is not paused.",
         "Nothing.";

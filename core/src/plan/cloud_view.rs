@@ -1,18 +1,19 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::decide::{Because, MachineFacts, NamespaceFacts};
 use crate::domain::{Part, PartKind, Region, Server, ServerId};
 
 use super::settle::server_of;
-use super::{Moment, Settings};
+use super::{Action, Backoff, Moment, Settings};
 
 /// What is known of a shoot's project in the cloud.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CloudView {
     /// The last LIST of servers of each region.
     pub lists: BTreeMap<Region, Listed>,
-    /// Regions that could not be listed in this pass, and why. No LIST of them is planned; each pass begins without any.
+    /// Regions that could not be listed, and why. No LIST of them is planned until [`Self::forget_troubles`].
     pub troubles: BTreeMap<Region, Because>,
     /// Why the whole project is stopped: its credentials, or a label that the API refuses.
     pub stopped: Option<Because>,
@@ -31,8 +32,8 @@ pub struct CloudView {
 /// One complete LIST of the servers of a region.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// By ID.
-    pub servers: BTreeMap<ServerId, Server>,
+    /// By ID. All shoots of a project share it.
+    pub servers: Arc<BTreeMap<ServerId, Server>>,
     /// No later than the moment that it shows.
     pub at: Moment,
 }
@@ -41,7 +42,12 @@ impl Listed {
     /// A LIST that was asked for at `at`.
     #[must_use]
     pub fn new(servers: impl IntoIterator<Item = Server>, at: Moment) -> Self {
-        Self { servers: servers.into_iter().map(|server| (server.id, server)).collect(), at }
+        Self { servers: Arc::new(servers.into_iter().map(|server| (server.id, server)).collect()), at }
+    }
+
+    /// Takes up a server as a call has just shown it.
+    pub fn take_up(&mut self, server: Server) {
+        Arc::make_mut(&mut self.servers).insert(server.id, server);
     }
 
     /// How old it is.
@@ -54,8 +60,8 @@ impl Listed {
 /// One complete LIST of the network interfaces or the volumes of a region, as far as they are attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedParts {
-    /// By the server that has them.
-    pub attached: BTreeMap<ServerId, Vec<Part>>,
+    /// By the server that has them. All shoots of a project share it.
+    pub attached: Arc<BTreeMap<ServerId, Vec<Part>>>,
     /// No later than the moment that it shows.
     pub at: Moment,
 }
@@ -70,7 +76,7 @@ impl ListedParts {
                 attached.entry(server).or_default().push(part);
             }
         }
-        Self { attached, at }
+        Self { attached: Arc::new(attached), at }
     }
 
     /// How old it is.
@@ -81,11 +87,12 @@ impl ListedParts {
 
     /// Takes up a part as a call has just shown it.
     pub fn take_up(&mut self, part: Part) {
-        for parts in self.attached.values_mut() {
+        let attached = Arc::make_mut(&mut self.attached);
+        for parts in attached.values_mut() {
             parts.retain(|known| known.id != part.id);
         }
         if let Some(server) = part.server {
-            self.attached.entry(server).or_default().push(part);
+            attached.entry(server).or_default().push(part);
         }
     }
 }
@@ -96,6 +103,22 @@ impl CloudView {
     pub fn part_trouble(&self, region: &Region, kind: PartKind) -> Option<&Because> {
         let key = (region.clone(), kind);
         self.stopped.as_ref().or_else(|| self.parts_stopped.get(&kind)).or_else(|| self.part_troubles.get(&key))
+    }
+
+    /// Forgets the troubles of regions that may be listed again. What is held back for a while longer stays told as it is.
+    pub fn forget_troubles(&mut self, backoff: &Backoff, now: Moment) {
+        let is_held = |list: &Action| backoff.held(list, now).is_some();
+        self.troubles.retain(|region, _| is_held(&Action::List { region: region.clone() }));
+        self.part_troubles
+            .retain(|(region, kind), _| is_held(&Action::ListParts { region: region.clone(), kind: *kind }));
+    }
+
+    /// How long it is until one of them may be.
+    pub(super) fn listed_again_in(&self, backoff: &Backoff, now: Moment) -> Option<Duration> {
+        let servers = self.troubles.keys().map(|region| Action::List { region: region.clone() });
+        let parts = self.part_troubles.keys();
+        let parts = parts.map(|(region, kind)| Action::ListParts { region: region.clone(), kind: *kind });
+        servers.chain(parts).filter_map(|list| backoff.held(&list, now).map(|(_, left)| left)).min()
     }
 
     /// Forgets of servers what no Machine needs any more, so that nothing grows with all Machines that ever were.
@@ -129,7 +152,7 @@ impl CloudView {
     /// Takes up a server as a call has just shown it.
     pub fn take_up(&mut self, region: &Region, server: Server) {
         if let Some(listed) = self.lists.get_mut(region) {
-            listed.servers.insert(server.id, server);
+            listed.take_up(server);
         }
     }
 }
@@ -137,6 +160,29 @@ impl CloudView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Reason;
+
+    #[test]
+    fn a_trouble_is_told_until_its_region_may_be_listed_again() {
+        let region = Region::parse("eu01").unwrap();
+        let (list, kind) = (Action::List { region: region.clone() }, PartKind::Nic);
+        let nics = Action::ListParts { region: region.clone(), kind };
+        let (mut view, mut backoff) = (CloudView::default(), Backoff::default());
+        let because = Because::of(Reason::CloudUnavailable);
+        view.troubles.insert(region.clone(), because.clone());
+        view.part_troubles.insert((region.clone(), kind), because.clone());
+        backoff.failed(&list, because.clone(), Duration::ZERO, 1.0);
+        backoff.failed(&nics, because.clone(), Duration::ZERO, 1.0);
+        backoff.failed(&nics, because, Duration::ZERO, 1.0);
+        let secs = Duration::from_secs;
+        for (now, left, troubles) in
+            [(0, Some(5), (1, 1)), (4, Some(1), (1, 1)), (5, Some(5), (0, 1)), (9, Some(1), (0, 1)), (10, None, (0, 0))]
+        {
+            view.forget_troubles(&backoff, secs(now));
+            assert_eq!((view.troubles.len(), view.part_troubles.len()), troubles, "at {now} s");
+            assert_eq!(view.listed_again_in(&backoff, secs(now)), left.map(secs), "at {now} s");
+        }
+    }
 
     #[test]
     fn forgets_servers_whose_machines_are_gone_or_settled() {

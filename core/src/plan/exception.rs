@@ -28,7 +28,7 @@ pub(super) fn plan(
     plan: &mut Plan,
 ) {
     let subject = subject(shoot, machine, settings);
-    let same = shoot.seen.id(name) == Some(&*machine.provider_id);
+    let same = shoot.seen.has_seen(name, machine);
     // Where nobody can look, or what this leader has seen is another ID, the time stands still.
     let subject = subject.filter(|(region, _)| same && shoot.cloud.trouble(region).is_none());
     let finding = match &looked {
@@ -46,11 +46,40 @@ pub(super) fn plan(
         plan.findings.insert(name.into(), finding);
     }
     // An exception no longer holds anything up; what can be done for it is done all the same.
-    if let Err(because) = looked
-        && machine.exception.is_none()
-    {
+    let Err(because) = looked else { return };
+    if machine.exception.is_none() {
         plan.wait(Kind::Machine, name, because);
+    } else {
+        let region = shoot.classes.get(&machine.class).and_then(|class| class.region(&settings.regions));
+        let of_project = region.is_some_and(|region| shoot.cloud.trouble(&region) == Some(&because));
+        tell_of_another(name, machine, &because, of_project, plan);
     }
+}
+
+/// What the side task excepted a Machine for is told by that. Any other trouble is told of the shoot, where it holds up nobody; what passes by itself
+/// is not told.
+pub(super) fn tell_of_another(
+    name: &str,
+    machine: &MachineFacts,
+    because: &Because,
+    of_project: bool,
+    plan: &mut Plan,
+) {
+    let forced = machine.exception.as_ref().is_some_and(|exception| exception.forced().is_some());
+    let is_own = match because.reason {
+        Reason::ServerGone | Reason::ServerDeferred | Reason::Quarantined | Reason::LabelsUnconfirmed => true,
+        Reason::NameTooLong => *because.subject == *name,
+        _ => false,
+    };
+    if !forced || is_own {
+        return;
+    }
+    let about = match &*because.subject {
+        _ if of_project => because.clone(),
+        "" => Because::about(because.reason, name),
+        subject => Because::about(because.reason, format!("{name}: {subject}")),
+    };
+    plan.wait_once(Kind::Shoot, "", about);
 }
 
 /// Takes the side task's own exception back once every label is in place. What an operator wrote stays.

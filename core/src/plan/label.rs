@@ -24,13 +24,15 @@ pub(super) enum Labels {
 }
 
 pub(super) fn plan(shoot: &Shoot<'_>, now: Moment, settings: &Settings, plan: &mut Plan) {
-    if !is_asked(shoot.facts) {
+    let asked = is_asked(shoot.facts);
+    if !asked && !shoot.facts.switch_has_begun() {
         return;
     }
     for (name, machine) in &shoot.facts.machines {
         match ProviderId::of(&machine.provider_id) {
+            // Before the flip as well: from then on each look for orphans takes a server that still has a label.
             ProviderId::Legacy(id) => legacy(shoot, name, machine, id.server(), now, settings, plan),
-            ProviderId::Stackit(_) if machine.migrated || machine.marked => {
+            ProviderId::Stackit(_) if asked && (machine.migrated || machine.marked) => {
                 let looked = label(shoot, name, machine, now, settings, plan);
                 exception::plan(shoot, name, machine, looked, now, settings, plan);
             }
@@ -112,13 +114,13 @@ fn label(
             return Ok(Labels::Unknown);
         }
         may_be_labelled(shoot, name, machine, server, now, settings, plan)?;
-        if let Some(foreign) = foreign_server(shoot, listed, &machine.class, settings) {
-            return Err(Because::about(Reason::ClassLabelForeign, foreign));
-        }
-        if listed.age(now) <= Settings::LIST_MAX_AGE {
-            plan.act(Action::Label { machine: name.into(), region, server: id.server, labels: missing });
-        } else {
+        if listed.age(now) > Settings::LIST_MAX_AGE {
+            // An older one may still show servers whose Machines went with them in between: none of somebody else.
             plan.list(&region);
+        } else if let Some(foreign) = foreign_server(shoot, listed, &machine.class, settings) {
+            return Err(Because::about(Reason::ClassLabelForeign, foreign));
+        } else {
+            plan.act(Action::Label { machine: name.into(), region, server: id.server, labels: missing });
         }
         return Err(Because::of(Reason::LabelsUnconfirmed));
     }
@@ -136,8 +138,8 @@ pub(super) fn may_be_labelled(
     settings: &Settings,
     plan: &mut Plan,
 ) -> Result<(), Because> {
-    if shoot.seen.id(name) != Some(&*machine.provider_id) {
-        // What was seen in quarantine is another ID than the one that is persisted now.
+    if !shoot.seen.has_seen(name, machine) {
+        // What was seen in quarantine is another ID than the one that is persisted now, or another Machine of the name.
         return Err(Because::of(Reason::Quarantined));
     }
     if let Err(not_yet) = quarantine_is_over(shoot.seen, name, shoot.nodes, now, settings) {

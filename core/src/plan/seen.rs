@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::decide::NamespaceFacts;
+use crate::decide::{MachineFacts, NamespaceFacts};
 use crate::domain::{McmContainers, ProviderId};
 
-use super::{Direction, Finding, Moment};
+use super::{Direction, Finding, Moment, NodeSeen, NodesRule, every_node_ready_long_enough};
 
 /// How long a pod that is gone is remembered: pods that are evicted again and again would be ever more.
 const GONE_FOR: Duration = Duration::from_secs(3600);
@@ -23,7 +23,7 @@ pub struct LeaseSighting {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Seen {
     pub(super) direction: Direction,
-    ids: BTreeMap<Box<str>, (Box<str>, Moment)>,
+    ids: BTreeMap<Box<str>, IdSeen>,
     other_gone: Option<Moment>,
     machines_then: Option<BTreeSet<Box<str>>>,
     without_id: BTreeMap<Box<str>, Moment>,
@@ -31,6 +31,20 @@ pub struct Seen {
     pub(super) pods: BTreeMap<Box<str>, PodSeen>,
     pub(super) lease: Option<LeaseSeen>,
     troubles: BTreeMap<Box<str>, TroubleSeen>,
+}
+
+/// The new ID of a Machine. One that was made again under its name is another Machine: a cache that shows the first one may be as old as that.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct IdSeen {
+    uid: Box<str>,
+    id: Box<str>,
+    since: Moment,
+}
+
+impl IdSeen {
+    fn is_of(&self, machine: &MachineFacts) -> bool {
+        self.id == machine.provider_id && self.uid == machine.uid
+    }
 }
 
 /// For how long a Machine's server has been in trouble of its own.
@@ -135,7 +149,15 @@ impl Seen {
         self.troubles.get(machine).map(|trouble| trouble.total(now))
     }
 
-    /// Takes up an uncached list of the Machines' names, complete at some moment after the last pod of the other provider was seen gone.
+    /// Whether no process of the provider that is left behind can make servers any more. A pod that is gone from the API may still run on a Node
+    /// that hangs, so every Node must have been Ready since for longer than one that wakes up there can act.
+    #[must_use]
+    pub fn other_is_off(&self, nodes: Option<&[NodeSeen]>, now: Moment, rule: &NodesRule) -> bool {
+        let (Some(gone), Some(nodes)) = (self.other_gone, nodes) else { return false };
+        every_node_ready_long_enough(nodes, gone, now, rule).is_ok()
+    }
+
+    /// Takes up an uncached list of the Machines' names that was asked for when [`Self::other_is_off`].
     pub fn observe_machines<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         if self.other_gone.is_some() && self.machines_then.is_none() {
             self.machines_then = Some(names.into_iter().map(Into::into).collect());
@@ -162,13 +184,19 @@ impl Seen {
     /// When the new ID that the Machine has now was first seen: a STACKIT one on the way forward, a legacy one on the way back.
     #[must_use]
     pub fn id_since(&self, machine: &str) -> Option<Moment> {
-        self.ids.get(machine).map(|(_, since)| *since)
+        self.ids.get(machine).map(|seen| seen.since)
     }
 
     /// The new ID that the Machine was last seen with.
     #[must_use]
     pub fn id(&self, machine: &str) -> Option<&str> {
-        self.ids.get(machine).map(|(id, _)| &**id)
+        self.ids.get(machine).map(|seen| &*seen.id)
+    }
+
+    /// Whether what was seen last is this very Machine, with the ID that it has.
+    #[must_use]
+    pub fn has_seen(&self, name: &str, machine: &MachineFacts) -> bool {
+        self.ids.get(name).is_some_and(|seen| seen.is_of(machine))
     }
 
     /// Since when neither a pod of the provider that is left behind (OpenStack on the way forward) nor a Deployment that makes one has been
@@ -178,7 +206,7 @@ impl Seen {
         self.other_gone
     }
 
-    /// Whether the Machine was there when the Machines were listed after the last pod of the other provider had gone. One that was not
+    /// Whether the Machine was there when the Machines were listed after the last process of the other provider had ended. One that was not
     /// was made later, when nobody created servers through it any more. None while they were not listed.
     #[must_use]
     pub fn was_there(&self, machine: &str) -> Option<bool> {
@@ -214,10 +242,11 @@ impl Seen {
             gone: pod.gone.map(moved),
             ..pod.clone()
         };
+        let id = |seen: &IdSeen| IdSeen { since: moved(seen.since), ..seen.clone() };
         let trouble = |trouble: &TroubleSeen| TroubleSeen { last: trouble.last.map(moved), ..*trouble };
         Self {
             direction: self.direction,
-            ids: self.ids.iter().map(|(name, (id, since))| (name.clone(), (id.clone(), moved(*since)))).collect(),
+            ids: self.ids.iter().map(|(name, seen)| (name.clone(), id(seen))).collect(),
             other_gone: self.other_gone.map(moved),
             machines_then: self.machines_then.clone(),
             without_id: self.without_id.iter().map(|(name, since)| (name.clone(), moved(*since))).collect(),
@@ -230,9 +259,7 @@ impl Seen {
 
     fn observe_ids(&mut self, facts: &NamespaceFacts, now: Moment) {
         let counts = self.direction.counts(facts);
-        self.ids.retain(|name, (id, _)| {
-            counts && facts.machines.get(name).is_some_and(|machine| machine.provider_id == *id)
-        });
+        self.ids.retain(|name, seen| counts && facts.machines.get(name).is_some_and(|machine| seen.is_of(machine)));
         self.troubles.retain(|name, _| self.ids.contains_key(name));
         self.without_id
             .retain(|name, _| facts.machines.get(name).is_some_and(|machine| machine.provider_id.is_empty()));
@@ -240,7 +267,8 @@ impl Seen {
             match ProviderId::of(&machine.provider_id) {
                 ProviderId::None => drop(self.without_id.entry(name.clone()).or_insert(now)),
                 id if counts && self.direction.is_new(&id) && !self.ids.contains_key(name) => {
-                    self.ids.insert(name.clone(), (machine.provider_id.clone(), now));
+                    let (uid, id) = (machine.uid.clone(), machine.provider_id.clone());
+                    self.ids.insert(name.clone(), IdSeen { uid, id, since: now });
                 }
                 _ => {}
             }
@@ -280,7 +308,7 @@ impl Seen {
     /// A pod that was gone before any ID that is there now was seen proves nothing and hinders nothing; nor does one that is gone for so long that
     /// no cache shows it again.
     fn forget_old_pods(&mut self, now: Moment) {
-        let oldest = self.ids.values().map(|(_, since)| *since).min();
+        let oldest = self.ids.values().map(|seen| seen.since).min();
         let counts = |gone: Moment| oldest.is_some_and(|oldest| gone >= oldest) && now.saturating_sub(gone) < GONE_FOR;
         self.pods.retain(|_, pod| pod.gone.is_none_or(counts));
     }

@@ -48,10 +48,9 @@ fn settle(
         return if shoot.facts.switch_has_begun() { Err(Because::of(Reason::InFlight)) } else { Ok(()) };
     }
     let gone = shoot.seen.other_gone().ok_or_else(|| Because::of(Reason::InFlight))?;
-    match shoot.seen.was_there(name) {
-        None => return Err(Because::of(Reason::InFlight)),
-        Some(false) => return settle_without_server(shoot, name, gone, now, settings, plan),
-        Some(true) => {}
+    // Where that is not known, one that wakes up on a hung Node may have asked for its server: the cloud is asked, as for those that were there.
+    if shoot.seen.was_there(name) == Some(false) {
+        return settle_without_server(shoot, name, gone, now, settings, plan);
     }
     let class =
         shoot.classes.get(&machine.class).ok_or_else(|| Because::about(Reason::ClassUnknown, &*machine.class))?;

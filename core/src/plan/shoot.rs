@@ -5,8 +5,8 @@ use crate::decide::{Because, MachineFacts, NamespaceFacts};
 use crate::domain::{GuardLabel, Reason};
 
 use super::{
-    Action, Backoff, ClassDetails, CloudView, Finding, Moment, NodeSeen, Ownership, Seen, Settings, label, ownership,
-    rewrite, settle, worker,
+    Action, Backoff, ClassDetails, CloudView, Finding, Moment, NodeSeen, Ownership, Seen, Settings, exception, label,
+    ownership, rewrite, settle, worker,
 };
 
 /// Everything about one shoot that a plan is made from.
@@ -156,9 +156,10 @@ fn restoring(shoot: &Shoot<'_>, owner: Ownership, now: Moment, plan: &mut Plan) 
 fn hold_back(shoot: &Shoot<'_>, now: Moment, plan: &mut Plan) {
     let mut waits = Vec::new();
     let mut next = None::<Duration>;
-    let is_excepted = |action: &Action| {
-        let machine = shoot.facts.machines.get(action.subject());
-        matches!(action, Action::Label { .. }) && machine.is_some_and(|machine| machine.exception.is_some())
+    let mut of_excepted = Vec::new();
+    let excepted = |action: &Action| {
+        let machine = shoot.facts.machines.get(action.subject()).filter(|_| matches!(action, Action::Label { .. }));
+        machine.filter(|machine| machine.exception.is_some())
     };
     plan.actions.retain(|action| match shoot.backoff.held(action, now) {
         None => true,
@@ -174,15 +175,19 @@ fn hold_back(shoot: &Shoot<'_>, now: Moment, plan: &mut Plan) {
                 _ => Kind::Machine,
             };
             let name = if kind == Kind::Shoot { "" } else { action.subject() };
-            if !is_excepted(action) {
-                waits.push(Wait { kind, name: name.into(), because: because.clone() });
+            match excepted(action) {
+                Some(machine) => of_excepted.push((Box::from(name), machine, because)),
+                None => waits.push(Wait { kind, name: name.into(), because: because.clone() }),
             }
             next = Some(next.map_or(left, |next| next.min(left)));
             false
         }
     });
     plan.waits.extend(waits);
-    if let Some(left) = next {
+    for (name, machine, because) in of_excepted {
+        exception::tell_of_another(&name, machine, because, false, plan);
+    }
+    for left in next.into_iter().chain(shoot.cloud.listed_again_in(shoot.backoff, now)) {
         plan.again_in(left);
     }
 }

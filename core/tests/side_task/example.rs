@@ -99,7 +99,7 @@ pub fn armed(machines: &[(&str, MachineFacts)], servers: Vec<Server>) -> Case {
     change(&mut case, |facts| {
         facts.classes = providers(&[(CLASS.into(), stackit_class())].into());
         facts.namespace = Some(NamespaceLabels { guard: Some(GuardLabel::Closed), terminating: false });
-        facts.migration = Some(MigrationFacts { paused: false, armed: true, labelled: false });
+        facts.migration = Some(MigrationFacts { armed: true, ..MigrationFacts::default() });
     });
     case
 }

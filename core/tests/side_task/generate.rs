@@ -51,6 +51,7 @@ fn machine(n: usize) -> impl Strategy<Value = MachineFacts> {
     let class = prop_oneof![8 => Just(CLASSES[0]), 3 => Just(CLASSES[1]), 2 => Just(CLASSES[2]), 1 => Just("gone")];
     (provider_id(n), class, chance(40), chance(60), chance(15), chance(10), chance(15)).prop_map(
         |(id, class, marked, migrated, settled, exception, terminating)| MachineFacts {
+            uid: Box::default(),
             provider_id: id.into(),
             class: class.into(),
             marked,
@@ -108,7 +109,12 @@ fn frame() -> impl Strategy<Value = NamespaceFacts> {
             let mut facts = switched_shoot();
             let guard = if state == 6 { Some(GuardLabel::RollingBack) } else { closed.then_some(GuardLabel::Closed) };
             facts.namespace = Some(NamespaceLabels { guard, terminating: false });
-            facts.migration = migration.then_some(MigrationFacts { paused: state == 7, armed, labelled });
+            facts.migration = migration.then_some(MigrationFacts {
+                paused: state == 7,
+                armed,
+                labelled,
+                ..MigrationFacts::default()
+            });
             facts.project = ProjectId::parse(PROJECT).ok().filter(|_| project);
             for worker in facts.workers.values_mut() {
                 worker.marked = marked;

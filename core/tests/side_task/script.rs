@@ -60,6 +60,8 @@ pub struct Script {
     /// How far the machine-controller-manager's cache lags behind.
     pub lag: u64,
     pub ghost: Option<Ghost>,
+    /// A Machine is made so long after the old pod is gone.
+    pub late: Option<u64>,
     pub leaders: Vec<u64>,
     pub restarts: Vec<u64>,
     pub failing: u64,
@@ -88,24 +90,27 @@ pub fn script() -> impl Strategy<Value = Script> {
         vec(machine, 1..6),
         any::<bool>(),
         0..600_u64,
-        prop::option::weighted(0.5, ghost),
+        (prop::option::weighted(0.5, ghost), prop::option::weighted(0.3, 1..400_u64)),
         vec(0..5_000_u64, 0..4),
         vec(0..5_000_u64, 0..3),
         prop_oneof![Just(0), 1..30_u64],
         any::<bool>(),
         any::<u64>(),
     )
-        .prop_map(|(story, machines, standby, lag, ghost, leaders, restarts, failing, care, seed)| Script {
-            story,
-            machines,
-            standby,
-            lag,
-            ghost,
-            leaders,
-            restarts,
-            failing,
-            boot_volume_care: care,
-            seed,
+        .prop_map(|(story, machines, standby, lag, (ghost, late), leaders, restarts, failing, care, seed)| {
+            Script {
+                story,
+                machines,
+                standby,
+                lag,
+                ghost,
+                late,
+                leaders,
+                restarts,
+                failing,
+                boot_volume_care: care,
+                seed,
+            }
         })
 }
 
@@ -256,6 +261,10 @@ impl Run {
                 Story::Switched | Story::Restored => {}
             }
         }
+        if self.script.late.is_some_and(|late| passed(REPLACED + late)) && story != Story::Deleted {
+            let machine = MachineFacts { class: OTHER.into(), ..MachineFacts::default() };
+            facts.machines.insert("m-late".into(), machine);
+        }
         let switched = facts.mcm_deployment == Some(STACKIT) && facts.openstack_mcm_pod().is_none();
         for class in [OLD, OTHER] {
             let left = story == Story::Deleted || (story == Story::Rolled && class == OLD);
@@ -353,12 +362,25 @@ impl Run {
         if let Some(old) = self.ghost_view.clone().filter(|_| (until..until + 15).contains(&now)) {
             let new = self.world.view();
             if openstack {
+                self.openstack_creates();
                 let view = View { ids: new.ids, classes: old.classes };
                 self.world.openstack_collects(&view, "a hung OpenStack provider");
             } else {
                 let view = View { ids: old.ids, classes: new.classes };
                 self.world.stackit_collects(&view, "a hung STACKIT provider");
             }
+        }
+    }
+
+    /// What wakes up asks for a server of a Machine without one, and ends before it can write the ID.
+    fn openstack_creates(&mut self) {
+        let World { facts, servers, born, .. } = &mut self.world;
+        let of_openstack = |class: &str| facts.classes.get(class) == Some(&Provider::OpenStack);
+        let late = facts.machines.get("m-late").filter(|late| late.provider_id.is_empty() && of_openstack(&late.class));
+        let id = server_id(900);
+        if late.is_some() && born.insert(id) {
+            let server = Server { id, name: "m-late".into(), status: ServerStatus::Active, labels: BTreeMap::new() };
+            servers.insert(id, server);
         }
     }
 

@@ -104,7 +104,9 @@ impl World {
     pub fn pass(&mut self) -> usize {
         let restoring = ownership(&self.facts) == Ok(Ownership::RestoringHere);
         self.leader.seen.observe(&self.facts, restoring, self.now);
-        self.leader.seen.observe_machines(self.facts.machines.keys().map(|name| &**name));
+        if self.leader.seen.other_is_off(Some(&self.nodes), self.now, &self.settings.nodes) {
+            self.leader.seen.observe_machines(self.facts.machines.keys().map(|name| &**name));
+        }
         self.leader.seen.observe_lease(self.lease.clone(), self.now, self.now);
         self.leader.cloud.troubles.clear();
         self.leader.cloud.part_troubles.clear();

@@ -111,7 +111,7 @@ impl World {
         let classes: BTreeMap<Box<str>, _> = [(CLASS.into(), class)].into();
         let mut facts = NamespaceFacts {
             namespace: Some(NamespaceLabels { guard: Some(GuardLabel::Closed), terminating: false }),
-            migration: Some(MigrationFacts { paused: false, armed: true, labelled: true }),
+            migration: Some(MigrationFacts { armed: true, labelled: true, ..MigrationFacts::default() }),
             classes: classes.iter().map(|(name, class)| (name.clone(), class.provider)).collect(),
             mcm_deployment: Some(OPENSTACK),
             mcm_pods: [("mcm-1".into(), pod("u1", OPENSTACK))].into(),

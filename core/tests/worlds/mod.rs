@@ -18,7 +18,7 @@ pub const SERVER: &str = "5d3e0fd2-1f0e-4b1c-9c52-8c1d6a1b2c3d";
 pub fn open_facts() -> NamespaceFacts {
     NamespaceFacts {
         namespace: Some(NamespaceLabels { guard: Some(GuardLabel::Closed), terminating: false }),
-        migration: Some(MigrationFacts { paused: false, armed: true, labelled: false }),
+        migration: Some(MigrationFacts { armed: true, ..MigrationFacts::default() }),
         classes: [("pool-a".into(), Provider::Stackit)].into(),
         mcm_deployment: Some(McmContainers { openstack: false, stackit: true }),
         mcm_pods: [(
@@ -190,7 +190,7 @@ pub fn facts() -> impl Strategy<Value = NamespaceFacts> {
                 prop::bool::weighted(0.1),
             ),
         ),
-        option::weighted(0.9, (prop::bool::weighted(0.1), prop::bool::weighted(0.9), any::<bool>())),
+        option::weighted(0.9, (prop::bool::weighted(0.1), any::<bool>(), prop::bool::weighted(0.9), any::<bool>())),
         btree_map(prop_oneof![3 => Just("pool-a"), 1 => Just("pool-b")], provider(), 0..3),
         option::weighted(0.8, containers()),
         btree_map("mcm-[0-9]", (containers(), prop::bool::weighted(0.2)), 0..3),
@@ -199,7 +199,12 @@ pub fn facts() -> impl Strategy<Value = NamespaceFacts> {
     )
         .prop_map(|(namespace, migration, classes, deployment, pods, project, machines)| NamespaceFacts {
             namespace: namespace.map(|(guard, terminating)| NamespaceLabels { guard, terminating }),
-            migration: migration.map(|(paused, armed, labelled)| MigrationFacts { paused, armed, labelled }),
+            migration: migration.map(|(paused, paused_by_rollback, armed, labelled)| MigrationFacts {
+                paused,
+                paused_by_rollback,
+                armed,
+                labelled,
+            }),
             classes: classes.into_iter().map(|(name, provider)| (name.into(), provider)).collect(),
             mcm_deployment: deployment,
             mcm_pods: pods

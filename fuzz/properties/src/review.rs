@@ -112,7 +112,7 @@ fn without_ours(mut object: Value) -> Value {
 fn open_facts(class: &str) -> NamespaceFacts {
     NamespaceFacts {
         namespace: Some(NamespaceLabels { guard: Some(GuardLabel::Closed), terminating: false }),
-        migration: Some(MigrationFacts { paused: false, armed: true, labelled: true }),
+        migration: Some(MigrationFacts { armed: true, labelled: true, ..MigrationFacts::default() }),
         classes: [(class.into(), Provider::Stackit)].into(),
         project: ProjectId::parse(PROJECT).ok(),
         ..NamespaceFacts::default()

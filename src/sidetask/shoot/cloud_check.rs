@@ -4,10 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use mcm_migration_core::decide::{Because, Known, MachineFacts};
-use mcm_migration_core::domain::{ProjectId, Reason};
+use mcm_migration_core::domain::{ProjectId, Reason, ServerId, StackitProviderId};
 use mcm_migration_core::plan::Moment;
 
 use super::Shoot;
+use super::pass::Pass;
 use super::step::{Came, lost_leadership};
 use crate::cloud::Check;
 use crate::sidetask::watchdog::Need;
@@ -54,6 +55,27 @@ impl CalledOff {
 }
 
 impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> {
+    /// The check of a label on the server of a Machine, or on what was made apart for it, planned from LISTs that may be acted on until `until`; none
+    /// for a Machine that is not there.
+    pub(super) fn labelling_check(
+        &self,
+        pass: &Pass,
+        name: &str,
+        (project, server): (ProjectId, ServerId),
+        until: Moment,
+    ) -> Option<(Check, CalledOff)> {
+        let MachineFacts { uid, class, .. } = pass.snapshot.facts.machines.get(name)?.clone();
+        let id = StackitProviderId { project, server }.to_string();
+        Some(self.check(Reliance {
+            machine: name.into(),
+            need: Need::Label,
+            holds: Box::new(move |machine| *machine.provider_id == *id && machine.class == class && machine.uid == uid),
+            without_openstack: true,
+            project,
+            until: Some(until),
+        }))
+    }
+
     /// A check that asks all of it, past every cache: whose the shoot is, what the Machine is, and last whether this replica leads.
     pub(super) fn check(&self, reliance: Reliance) -> (Check, CalledOff) {
         let (context, watchdog, namespace) =

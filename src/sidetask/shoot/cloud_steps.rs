@@ -45,17 +45,8 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         let Some(listed) = self.cloud.fresh(region, self.context.clock.now()) else { return Ok(Came::Void) };
         let until = listed.at.saturating_add(Settings::LIST_MAX_AGE);
         let session = self.open_session().await?;
-        let planned = pass.snapshot.facts.machines.get(name).map(|machine| machine.class.clone());
-        let (Some(class), project) = (planned, session.id) else { return Ok(Came::Void) };
-        let id = StackitProviderId { project, server }.to_string();
-        let (check, off) = self.check(Reliance {
-            machine: name.into(),
-            need: Need::Label,
-            holds: Box::new(move |machine| *machine.provider_id == *id && machine.class == class),
-            without_openstack: true,
-            project,
-            until: Some(until),
-        });
+        let check = self.labelling_check(pass, name, (session.id, server), until);
+        let Some((check, off)) = check else { return Ok(Came::Void) };
         let labels = labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         let (client, clock) = (session.client.checked(check), &self.context.clock);
         match session.project.label(&client, clock, region, server, &labels).await {
@@ -163,15 +154,14 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         Ok(Came::Learnt)
     }
 
-    /// What an earlier pass could not reach is asked for again, and a project whose labels are refused rests.
+    /// What an earlier pass could not reach is asked for again after a pause, and a project whose labels are refused rests.
     /// Nothing that was learnt of another project counts for the one that the Secret names now.
     pub(super) fn forget_troubles(&mut self, project: Option<ProjectId>) {
         if self.session.as_ref().is_some_and(|session| Some(session.id) != project) {
             (self.session, self.cloud) = (None, CloudView::default());
         }
-        self.cloud.troubles.clear();
-        self.cloud.part_troubles.clear();
         let now = self.context.clock.now();
+        self.cloud.forget_troubles(&self.backoff, now);
         let project = self.session.as_ref().map(|session| &session.project);
         self.cloud.stopped = project.and_then(|project| project.refused(now));
         self.cloud.parts_stopped = project.map(|project| project.refused_parts(now)).unwrap_or_default();

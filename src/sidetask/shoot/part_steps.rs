@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use mcm_migration_core::decide::Because;
-use mcm_migration_core::domain::{PartId, PartKind, Reason, Region, ServerId, StackitProviderId};
+use mcm_migration_core::domain::{PartId, PartKind, Reason, Region, ServerId};
 use mcm_migration_core::plan::Settings;
 
 use super::Shoot;
-use super::cloud_check::Reliance;
 use super::pass::Pass;
 use super::step::Came;
-use crate::sidetask::watchdog::Need;
 use crate::sidetask::{Clock, Cloud, Clouds, Cluster, Fence, Owners};
 
 impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> {
@@ -52,17 +50,8 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
         };
         let until = listed.at.saturating_add(Settings::LIST_MAX_AGE);
         let session = self.open_session().await?;
-        let planned = pass.snapshot.facts.machines.get(name).map(|machine| machine.class.clone());
-        let (Some(class), project) = (planned, session.id) else { return Ok(Came::Void) };
-        let id = StackitProviderId { project, server }.to_string();
-        let (check, off) = self.check(Reliance {
-            machine: name.into(),
-            need: Need::Label,
-            holds: Box::new(move |machine| *machine.provider_id == *id && machine.class == class),
-            without_openstack: true,
-            project,
-            until: Some(until),
-        });
+        let check = self.labelling_check(pass, name, (session.id, server), until);
+        let Some((check, off)) = check else { return Ok(Came::Void) };
         let labels = labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         let (client, clock) = (session.client.checked(check), &self.context.clock);
         match session.project.parts.label(&client, clock, region, part, &labels).await {

@@ -36,8 +36,13 @@ impl<C: Cluster, P: Clouds, K: Clock, F: Fence, O: Owners> Shoot<C, P, K, F, O> 
     /// # Errors
     /// Why nothing may be done, nor be written into the status.
     pub(super) async fn pass(&mut self) -> Result<Duration, Because> {
+        let (nodes, rule) = (self.context.nodes(), &self.context.config.settings.nodes);
+        // Asked before the list: a Machine that it lacks was made after nobody could make servers in OpenStack any more.
+        let off = self.seen.other_is_off(nodes.as_deref(), self.context.clock.now(), rule);
         let snapshot = self.read_snapshot().await?;
-        self.seen.observe_machines(snapshot.facts.machines.keys().map(|name| &**name));
+        if off {
+            self.seen.observe_machines(snapshot.facts.machines.keys().map(|name| &**name));
+        }
         let facts = &snapshot.facts;
         self.backoff.retain(|step, subject| {
             facts.machines.contains_key(subject)

@@ -31,6 +31,7 @@ impl View for Machine {
     fn reduce(self) -> (Metadata, Option<Fact>) {
         let annotations = &self.metadata.annotations;
         let facts = MachineFacts {
+            uid: self.metadata.uid.clone(),
             provider_id: self.spec.provider_id,
             class: self.spec.class.name,
             marked: annotations.is_set(keys::MACHINE_SHOULD_BE_MIGRATED),
@@ -54,7 +55,7 @@ mod tests {
     fn what_decides_is_kept_and_nothing_of_the_node_template() {
         let object = json!({
             "metadata": {
-                "name": "a", "namespace": "n", "deletionTimestamp": "2024-01-01T00:00:00Z",
+                "name": "a", "namespace": "n", "uid": "u", "deletionTimestamp": "2024-01-01T00:00:00Z",
                 "annotations": {
                     "stackit.cloud/machine-should-be-migrated": "1", "stackit.cloud/migrated-machine": "true",
                     "mcm-migration.stackit.cloud/settled": "no-server", "mcm-migration.stackit.cloud/exception": "", "x": "y",
@@ -66,6 +67,7 @@ mod tests {
             },
         });
         let expected = MachineFacts {
+            uid: "u".into(),
             provider_id: "openstack:///r/1".into(),
             class: "c".into(),
             marked: true,

@@ -45,7 +45,12 @@ impl View for MachineMigration {
             let mut of_type = self.status.conditions.iter().filter(|condition| &*condition.type_ == type_).peekable();
             of_type.peek().is_some() && of_type.all(|condition| &*condition.status == "True")
         };
-        let facts = MigrationFacts { paused: self.spec.paused, armed: holds("Armed"), labelled: holds("Labelled") };
+        let facts = MigrationFacts {
+            paused: self.spec.paused,
+            paused_by_rollback: self.metadata.annotations.is_set(keys::PAUSED_BY_ROLLBACK),
+            armed: holds("Armed"),
+            labelled: holds("Labelled"),
+        };
         (self.metadata, Some(Fact::Migration(facts)))
     }
 }
@@ -72,9 +77,9 @@ mod tests {
     fn only_conditions_that_are_true_hold_and_the_phase_is_never_read() {
         let armed =
             facts(&json!({}), &json!([{"type": "Armed", "status": "True"}, {"type": "Labelled", "status": "False"}]));
-        assert_eq!(armed, MigrationFacts { paused: false, armed: true, labelled: false });
+        assert_eq!(armed, MigrationFacts { armed: true, ..MigrationFacts::default() });
         let labelled = facts(&json!({}), &json!([{"type": "Labelled", "status": "True"}]));
-        assert_eq!(labelled, MigrationFacts { paused: false, armed: false, labelled: true });
+        assert_eq!(labelled, MigrationFacts { labelled: true, ..MigrationFacts::default() });
         for status in ["Unknown", "true", ""] {
             assert!(!facts(&json!({}), &json!([{"type": "Armed", "status": status}])).armed, "{status}");
         }
@@ -88,6 +93,22 @@ mod tests {
         assert!(facts(&json!({"paused": true}), &json!([])).paused);
         assert!(!facts(&json!({"paused": false}), &json!([])).paused);
         assert!(!facts(&json!({"paused": null}), &json!([])).paused);
+    }
+
+    #[test]
+    fn a_pause_says_whether_a_rollback_has_set_it() {
+        let paused = |annotations: Value| {
+            let object = json!({
+                "metadata": {"name": "openstack-to-stackit", "annotations": annotations}, "spec": {"paused": true},
+            });
+            match fact(Resource::MachineMigrations, &object) {
+                Some(Fact::Migration(facts)) => (facts.paused_by_rollback, facts.is_held_by_an_operator()),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(paused(json!({"mcm-migration.stackit.cloud/paused-by-rollback": "true"})), (true, false));
+        assert_eq!(paused(json!({"mcm-migration.stackit.cloud/paused-by-rollback": ""})), (false, true));
+        assert_eq!(paused(json!({})), (false, true));
     }
 
     #[test]

@@ -5,13 +5,14 @@ use mcm_migration_core::domain::{is_true, keys};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 /// The keys of labels and annotations that decide; all others are skipped.
-const KEPT: [&str; 8] = [
+const KEPT: [&str; 9] = [
     keys::GUARD,
     keys::MCM_POD_ROLE.0,
     keys::MIGRATED_MACHINE,
     keys::MACHINE_SHOULD_BE_MIGRATED,
     keys::SETTLED,
     keys::EXCEPTION,
+    keys::PAUSED_BY_ROLLBACK,
     keys::WORKER_MIGRATED,
     keys::GARDENER_OPERATION,
 ];

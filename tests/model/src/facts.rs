@@ -70,6 +70,7 @@ pub fn provider_id(machine: usize, id: Id) -> String {
 
 fn machine_facts(config: &Config, index: usize, machine: Machine) -> MachineFacts {
     MachineFacts {
+        uid: Box::default(),
         provider_id: provider_id(index, machine.id).into(),
         class: CLASS_NAMES[config.class_of[index]].into(),
         marked: machine.is(MARKED),
@@ -145,6 +146,7 @@ pub fn facts(config: &Config, index: usize, seed: &Seed) -> NamespaceFacts {
         namespace: Some(NamespaceLabels { guard, terminating: false }),
         migration: has(EXISTS).then(|| MigrationFacts {
             paused: has(PAUSED),
+            paused_by_rollback: false,
             armed: has(ARMED),
             labelled: has(LABELLED),
         }),
