@@ -10,6 +10,9 @@ const ACCOUNT: &str = "system:serviceaccount:mcm-migration-system:mcm-migration-
 /// The field selector without which the Secrets of all namespaces cannot be listed.
 const NAMED: &str = "--field-selector=metadata.name=cloudprovider";
 
+/// The watch that goes with it.
+const WATCH_NAMED: &str = "/api/v1/secrets?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dcloudprovider";
+
 /// One for the tests that only read what is installed, self-managed.
 async fn cluster() -> &'static Cluster {
     static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
@@ -36,8 +39,7 @@ async fn the_program_may_read_the_secrets_that_name_a_project_and_no_other() {
     assert_eq!(secrets(&["get", "secrets", "-A", NAMED, "-o=name"]).await.stdout, "secret/cloudprovider\n");
     assert!(secrets(&["-n", "secrets", "get", "secret", "cloudprovider"]).await.success());
     // By the path, because kubectl lists before it watches. What is let in ends by itself.
-    let named = "/api/v1/secrets?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dcloudprovider";
-    let seen = secrets(&["get", "--raw", named]).await;
+    let seen = secrets(&["get", "--raw", WATCH_NAMED]).await;
     assert!(seen.success() && seen.stdout.contains("ADDED") && !seen.stdout.contains("\"other\""), "{seen:?}");
     let refused: [&[&str]; 10] = [
         &["get", "--raw", "/api/v1/secrets?watch=true&timeoutSeconds=1"],
