@@ -53,7 +53,7 @@ mod tests {
                 &["arm", "--al"],
                 "unexpected argument '--al' found; a similar argument exists: '--all'; `--help` says more",
             ),
-            (&["amr"], "unrecognized subcommand 'amr'; a similar subcommand exists: 'arm'; `--help` says more"),
+            (&["revew"], "unrecognized subcommand 'revew'; a similar subcommand exists: 'review'; `--help` says more"),
             (
                 &["arm", "--all", "--namespace=n"],
                 "the argument '--all' cannot be used with '--namespace <NAME>'; `--help` says more",
