@@ -137,6 +137,9 @@ pub fn class_may_flip(config: &Config, index: usize, seed: &Seed, c: usize, out:
         return true;
     }
     let mut facts = if config.lag_apart { permissive(config, index, seed) } else { facts::facts(config, index, seed) };
+    if let Some(migration) = facts.migration.as_mut().filter(|_| out.has(Gate::ForwardWaived)) {
+        migration.paused_by_rollback = false;
+    }
     if out.has(Gate::ForwardPods) {
         hide_pods(&mut facts);
     }

@@ -21,6 +21,14 @@ pub struct Config {
     pub bad_case: bool,
     /// Gardener turns the shoot back only after an operator has asked for it.
     pub back_is_asked: bool,
+    /// Gardener does not turn the shoot forward again once an operator has asked for the way back.
+    pub stays_back: bool,
+    /// A rollback that is killed is not begun again.
+    pub is_left: bool,
+    /// An operator may do the last steps of a rollback by hand.
+    pub by_hand: bool,
+    /// Somebody may take the marker off a Machine.
+    pub takes_marker: bool,
     /// In the bad case, the machine-controller-manager of the first seed goes on as well.
     pub source_mcm_lives: bool,
     /// Machines are made only after the Deployment has flipped back, and by the OpenStack machine-controller-manager.
@@ -48,6 +56,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether an operator has asked for the way back.
+    #[must_use]
+    pub fn was_asked(&self, state: &State) -> bool {
+        state.budget.rollbacks < self.start.budget.rollbacks
+    }
     /// One seed, whose shoot is still on OpenStack: Machines with these IDs, in these classes.
     #[must_use]
     pub fn one_seed(
@@ -84,6 +97,10 @@ impl Config {
             second_seed_switched: true,
             bad_case: false,
             back_is_asked: false,
+            stays_back: false,
+            is_left: false,
+            by_hand: false,
+            takes_marker: false,
             source_mcm_lives: false,
             made_on_openstack: false,
             leaves_in_flight: false,

@@ -48,7 +48,15 @@ pub fn freeze() -> Config {
     )
 }
 
-/// One Machine; a Node freezes and the Deployment flips back once.
+/// A Node freezes with the machine-controller-manager on it, and a Machine is made meanwhile.
+#[must_use]
+pub fn freeze_and_made() -> Config {
+    let budget = Budget { freezes: 1, creates: 1, ..NOTHING };
+    let about = "one Machine; a Node freezes with a machine-controller-manager, and a Machine is made";
+    Config::one_seed("freeze-and-made", about, [Legacy, Absent, Absent], [0, 0, 0], budget)
+}
+
+/// One Machine; a machine-controller-manager loses the API server.
 #[must_use]
 pub fn cut() -> Config {
     let budget = Budget { cuts: 1, ..NOTHING };
@@ -110,6 +118,14 @@ pub fn roll_out() -> Config {
     let about =
         "one Machine, a new class beside the one that is left behind, a Machine made in it and the old one deleted";
     Config::one_seed("roll-out", about, [Legacy, Absent, Absent], [0, 1, 1], budget)
+}
+
+/// Gardener changes its mind while a roll-out is under way.
+#[must_use]
+pub fn roll_out_and_back() -> Config {
+    let budget = Budget { roll_outs: 1, template_back: 1, class_back: 1, deletes: 1, ..NOTHING };
+    let about = "one Machine, a new class beside the one that is left behind, the old Machine deleted; the Deployment flips back once, and a class";
+    Config::one_seed("roll-out-and-back", about, [Legacy, Absent, Absent], [0, 1, 1], budget)
 }
 
 /// The same with a Machine in flight in the class that is left behind.
@@ -178,6 +194,77 @@ pub fn rollback_freeze() -> Config {
     let budget = Budget { rollbacks: 1, template_back: 1, freezes: 1, ..NOTHING };
     let about = "one Machine, rewritten and not labelled yet; an operator takes the shoot back while a Node freezes; it may go forward again";
     rewritten(Config::one_seed("rollback-freeze", about, [Legacy, Absent, Absent], [0, 0, 0], budget))
+}
+
+/// An operator takes the shoot back and leaves the command where it was killed; a Machine is made, and it goes forward again.
+#[must_use]
+pub fn rollback_left() -> Config {
+    let budget = Budget { rollbacks: 1, template_back: 1, class_back: 1, kills: 1, creates: 1, ..NOTHING };
+    let about = "one Machine, rewritten and not labelled yet; an operator takes the shoot back, the command is killed and not begun again; a Machine is made; it may go forward again";
+    let config = rewritten(Config::one_seed("rollback-left", about, [Legacy, Absent, Absent], [0, 0, 0], budget));
+    let may_wait_for = &["paused", "rolling-back", "stackit-machines-remain"];
+    Config { is_left: true, made_on_openstack: true, may_wait_for, ..config }
+}
+
+/// The same, and another Machine is made meanwhile.
+#[must_use]
+pub fn rollback_freeze_and_made() -> Config {
+    let budget = Budget { rollbacks: 1, template_back: 1, class_back: 1, freezes: 1, creates: 1, ..NOTHING };
+    let about = "one Machine, rewritten and not labelled yet; an operator takes the shoot back for good while a Node freezes and a Machine is made";
+    let config =
+        rewritten(Config::one_seed("rollback-freeze-and-made", about, [Legacy, Absent, Absent], [0, 0, 0], budget));
+    Config { stays_back: true, made_on_openstack: true, may_wait_for: &["stackit-machines-remain"], ..config }
+}
+
+/// An operator takes the shoot back while a roll-out is under way, and it may go forward again.
+#[must_use]
+pub fn rollback_roll_out() -> Config {
+    let budget = Budget { rollbacks: 1, template_back: 1, class_back: 1, roll_outs: 1, deletes: 1, ..NOTHING };
+    let about = "one Machine, rewritten and not labelled yet; an operator takes the shoot back while a roll-out is under way; it may go forward again";
+    let config = rewritten(Config::one_seed("rollback-roll-out", about, [Legacy, Absent, Absent], [0, 1, 1], budget));
+    Config { may_wait_for: &["roll-out-unfinished"], ..config }
+}
+
+/// An operator takes the shoot back while STACKIT makes a Machine, and it may go forward again.
+#[must_use]
+pub fn rollback_in_flight() -> Config {
+    let budget = Budget { rollbacks: 1, template_back: 1, class_back: 1, deletes: 1, ..NOTHING };
+    let about = "one Machine, rewritten and not labelled yet, and one that STACKIT makes; an operator takes the shoot back; it may go forward again";
+    let config = rewritten(Config::one_seed("rollback-in-flight", about, [Legacy, Empty, Absent], [0, 0, 0], budget));
+    Config { may_wait_for: &["stackit-machines-remain"], ..config }
+}
+
+/// An operator takes the shoot back, does the last steps by hand, and Gardener turns it forward again.
+#[must_use]
+pub fn by_hand() -> Config {
+    let budget = Budget { rollbacks: 1, template_back: 1, class_back: 1, meddling: 1, ..NOTHING };
+    let about = "one Machine, rewritten and not labelled yet; an operator takes the shoot back and does the last steps by hand; it may go forward again";
+    let config = rewritten(Config::one_seed("by-hand", about, [Legacy, Absent, Absent], [0, 0, 0], budget));
+    Config { by_hand: true, ..config }
+}
+
+/// The same, and Gardener leaves it there.
+#[must_use]
+pub fn by_hand_and_stays() -> Config {
+    let about = "one Machine, rewritten and not labelled yet; an operator takes the shoot back for good and does the last steps by hand";
+    Config { name: "by-hand-and-stays", about, stays_back: true, ..by_hand() }
+}
+
+/// An operator pauses, and a Node freezes with the machine-controller-manager on it.
+#[must_use]
+pub fn pause_freeze() -> Config {
+    let budget = Budget { pauses: 1, freezes: 1, ..NOTHING };
+    let about = "one Machine; an operator pauses once, and a Node freezes with a machine-controller-manager";
+    Config::one_seed("pause-freeze", about, [Legacy, Absent, Absent], [0, 0, 0], budget)
+}
+
+/// Somebody takes the marker off.
+#[must_use]
+pub fn marker_taken() -> Config {
+    let budget = Budget { meddling: 1, ..NOTHING };
+    let about = "one Machine; somebody takes the marker off it";
+    let config = Config::one_seed("marker-taken", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
+    Config { takes_marker: true, ..config }
 }
 
 /// An operator pauses.

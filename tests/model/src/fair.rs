@@ -8,7 +8,7 @@ use mcm_migration_core::domain::Reason;
 use crate::admission::no_mixed;
 use crate::model::World;
 use crate::state::{
-    Budget, Class, Id, MACHINES, MCMS, Process, SEEDS, Server, Stage, State, TERMINATING, Template, Write,
+    Budget, Class, Guard, Id, MACHINES, MCMS, Process, SEEDS, Server, Stage, State, TERMINATING, Template, Write,
 };
 use crate::step::Step;
 
@@ -178,6 +178,11 @@ impl World {
             return End::Complete;
         }
         if done && switched && moved && self.is_marked(state, owner) && seed.sent == Write::None {
+            return End::Complete;
+        }
+        let old = |m: usize| matches!(seed.machines[m].id, Id::Absent | Id::Legacy);
+        let is_back = seed.template == Template::OpenStack && seed.guard == Guard::None && !seed.goes_back;
+        if self.config.stays_back && is_back && (0..MACHINES).all(old) {
             return End::Complete;
         }
         if state.carried.iter().any(|machine| machine.exists() && no_mixed(&self.config, seed, *machine, self.out)) {

@@ -30,6 +30,7 @@ pub mod facts;
 pub mod fair;
 mod gardener;
 pub mod gates;
+pub mod job;
 mod landing;
 pub mod mcm;
 pub mod memo;

@@ -5,7 +5,8 @@
 
 use crate::config::Config;
 use crate::state::{
-    Class, Id, KILLED, LEAKED, MACHINES, Machine, Mcm, POS, PST, Process, SEEDS, Seed, Server, State, TERMINATING,
+    Class, Id, KILLED, LEAKED, MACHINES, MISFIT, Machine, Mcm, POS, PST, Process, SEEDS, Seed, Server, State,
+    TERMINATING,
 };
 
 fn bit(id: Id) -> u8 {
@@ -135,6 +136,9 @@ impl State {
         if may {
             if self.cloud.old[m] != Server::Absent {
                 self.harm |= LEAKED;
+            }
+            if self.seeds[seed].misfits & (1 << config.class_of[m]) != 0 {
+                self.harm |= MISFIT;
             }
             self.cloud.born |= 1 << m;
             self.seeds[seed].machines[m].id = Id::Born;

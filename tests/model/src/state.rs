@@ -289,6 +289,10 @@ pub struct Seed {
     pub back_sent: Write,
     /// The pause is the rollback's.
     pub paused_by_rollback: bool,
+    /// A rollback is through, and Gardener has not turned the Deployment forward again.
+    pub is_back: bool,
+    /// Classes that a pool wants and that the side task gave another one's provider spec, as bits.
+    pub misfits: u8,
     /// The leader's write under way.
     pub sent: Write,
     /// The write that a former leader left under way.
@@ -372,8 +376,12 @@ pub const LEAKED: u8 = 2;
 pub const FOREIGN: u8 = 4;
 /// The Worker is marked and something is not done.
 pub const EARLY: u8 = 8;
+/// A rollback was through while a Machine was left in a class that nobody turns back.
+pub const STRANDED: u8 = 16;
 /// A Machine was rewritten while the shoot was paused.
 pub const PAUSE_BROKEN: u8 = 32;
+/// A server was made for a wanted class by the provider spec of another one.
+pub const MISFIT: u8 = 64;
 
 /// A state of the model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
