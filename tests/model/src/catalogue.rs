@@ -111,6 +111,17 @@ pub fn limits() -> Vec<(Config, &'static str)> {
         ),
         (
             Config {
+                name: "freeze-and-made-late",
+                about: "the same as freeze-and-made, and the webhook's caches are late",
+                gate_is_prompt: false,
+                woken_apart: true,
+                ..freeze_and_made()
+            },
+            "The gate forward looks for pods and Machines, not for Nodes. If an OpenStack MCM wakes up on a hung Node in the very seconds in which a class \
+             turns and a Machine of it is made, both MCMs make its server.",
+        ),
+        (
+            Config {
                 name: "bad-case-alive",
                 source_mcm_lives: true,
                 about: "the same as bad-case, and the first seed's MCM goes on too",

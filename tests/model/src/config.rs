@@ -47,6 +47,10 @@ pub struct Config {
     pub no_policies: bool,
     /// The webhook's watches may lag apart from each other also at the gate forward, each within the age at which a cache counts as stale.
     pub lag_apart: bool,
+    /// The gate forward's caches show what is so; else what was so at some moment since the last tick.
+    pub gate_is_prompt: bool,
+    /// A machine-controller-manager that wakes up may see a Machine that was made meanwhile before it sees what became of the class.
+    pub woken_apart: bool,
     /// The STACKIT machine-controller-manager runs with leader election, and ends itself when it cannot renew its Lease.
     pub election: bool,
     /// Machine-controller-managers may sweep for orphans at any time; else the search would be about other things.
@@ -110,6 +114,8 @@ impl Config {
             neighbour: false,
             no_policies: false,
             lag_apart: false,
+            gate_is_prompt: false,
+            woken_apart: false,
             election: true,
             sweeps: true,
             may_wait_for: &[],

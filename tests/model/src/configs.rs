@@ -53,7 +53,8 @@ pub fn freeze() -> Config {
 pub fn freeze_and_made() -> Config {
     let budget = Budget { freezes: 1, creates: 1, ..NOTHING };
     let about = "one Machine; a Node freezes with a machine-controller-manager, and a Machine is made";
-    Config::one_seed("freeze-and-made", about, [Legacy, Absent, Absent], [0, 0, 0], budget)
+    let config = Config::one_seed("freeze-and-made", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
+    Config { gate_is_prompt: true, ..config }
 }
 
 /// One Machine; a machine-controller-manager loses the API server.
@@ -123,8 +124,9 @@ pub fn roll_out() -> Config {
 /// Gardener changes its mind while a roll-out is under way.
 #[must_use]
 pub fn roll_out_and_back() -> Config {
-    let budget = Budget { roll_outs: 1, template_back: 1, class_back: 1, deletes: 1, ..NOTHING };
-    let about = "one Machine, a new class beside the one that is left behind, the old Machine deleted; the Deployment flips back once, and a class";
+    let budget = Budget { roll_outs: 1, template_back: 1, class_back: 1, ..NOTHING };
+    let about =
+        "one Machine, a new class beside the one that is left behind; the Deployment flips back once, and a class";
     Config::one_seed("roll-out-and-back", about, [Legacy, Absent, Absent], [0, 1, 1], budget)
 }
 
@@ -222,7 +224,7 @@ pub fn rollback_roll_out() -> Config {
     let budget = Budget { rollbacks: 1, template_back: 1, class_back: 1, roll_outs: 1, deletes: 1, ..NOTHING };
     let about = "one Machine, rewritten and not labelled yet; an operator takes the shoot back while a roll-out is under way; it may go forward again";
     let config = rewritten(Config::one_seed("rollback-roll-out", about, [Legacy, Absent, Absent], [0, 1, 1], budget));
-    Config { may_wait_for: &["roll-out-unfinished"], ..config }
+    Config { may_wait_for: &["roll-out-unfinished", "class-left-stackit", "labels-unconfirmed"], ..config }
 }
 
 /// An operator takes the shoot back while STACKIT makes a Machine, and it may go forward again.

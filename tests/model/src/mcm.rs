@@ -83,6 +83,12 @@ impl State {
             && !machine.is(TERMINATING)
             && pos.may_see_class(config.class_of[m], Class::OpenStack)
             && self.cloud.old[m] == Server::Absent;
+        // A Machine that was made while it was frozen reaches one that has woken up together with what became of the class, or after that.
+        let in_time = pos.process != Process::Woken
+            || config.woken_apart
+            || !pos.may_see_machine(m, &[Id::Absent])
+            || self.seeds[seed].classes[config.class_of[m]] == Class::OpenStack;
+        let may = may && in_time;
         if may {
             // One that has woken up acts for some seconds only, long before a LIST has to show what it asked for.
             let woken = pos.process == Process::Woken;

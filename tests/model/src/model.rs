@@ -152,7 +152,10 @@ impl World {
             seed.window.open |= now.open;
             seed.window.settled |= now.settled;
             seed.window.done |= now.done;
-            if !self.config.lag_apart && seed.template == Template::Stackit && seed.classes.contains(&Class::OpenStack)
+            if !self.config.lag_apart
+                && !self.config.gate_is_prompt
+                && seed.template == Template::Stackit
+                && seed.classes.contains(&Class::OpenStack)
             {
                 for c in 0..CLASSES {
                     let may = state.seeds[index].classes[c] == Class::OpenStack && self.may_flip(state, index, c);

@@ -117,10 +117,28 @@ pub struct Found {
 pub fn search(world: World, threads: usize) -> Found {
     let checker = world.checker().threads(threads);
     let checker = checker.finish_when(stateright::HasDiscoveries::AnyFailures).spawn_bfs().join();
-    let mut broken: Vec<_> =
-        checker.discoveries().into_iter().map(|(name, path)| (name, path.into_actions())).collect();
+    let mut broken: Vec<_> = checker
+        .discoveries()
+        .into_iter()
+        .map(|(name, path)| (name, shortest(&world, name, path.into_actions())))
+        .collect();
     broken.sort_by_key(|(_, steps)| steps.len());
     Found { unique: checker.unique_state_count(), steps: checker.state_count(), depth: checker.max_depth(), broken }
+}
+
+/// The steps up to the first state in which the invariant is broken.
+fn shortest(world: &World, name: &str, mut steps: Vec<Step>) -> Vec<Step> {
+    let Some(property) = world.properties().into_iter().find(|property| property.name == name) else { return steps };
+    let mut state = world.start();
+    for n in 0..steps.len() {
+        let Some(next) = world.after(&state, steps[n]) else { break };
+        state = next;
+        if !(property.condition)(world, &state) {
+            steps.truncate(n + 1);
+            break;
+        }
+    }
+    steps
 }
 
 /// How many different orders of steps lead from the start to an end, where nothing can happen twice; none where something can.
