@@ -1,5 +1,7 @@
 //! What a state of the model is made of. Everything is small and `Copy`: a search visits millions of them.
 
+pub use crate::harm::*;
+
 /// Machines of the shoot.
 pub const MACHINES: usize = 3;
 /// MachineClasses of the shoot.
@@ -367,21 +369,6 @@ pub struct Budget {
     /// The rollback is killed.
     pub kills: u8,
 }
-
-/// A server of a wanted Machine was deleted.
-pub const KILLED: u8 = 1;
-/// A server is left without a Machine that names it.
-pub const LEAKED: u8 = 2;
-/// A server that is not ours was labelled.
-pub const FOREIGN: u8 = 4;
-/// The Worker is marked and something is not done.
-pub const EARLY: u8 = 8;
-/// A rollback was through while a Machine was left in a class that nobody turns back.
-pub const STRANDED: u8 = 16;
-/// A Machine was rewritten while the shoot was paused.
-pub const PAUSE_BROKEN: u8 = 32;
-/// A server was made for a wanted class by the provider spec of another one.
-pub const MISFIT: u8 = 64;
 
 /// A state of the model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
