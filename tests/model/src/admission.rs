@@ -133,10 +133,13 @@ pub fn class_may_flip(config: &Config, index: usize, seed: &Seed, c: usize, out:
     if out.has(Gate::GateForward) {
         return true;
     }
-    if !config.lag_apart && seed.window.flips & (1 << c) != 0 {
+    if !config.lag_apart && !config.gate_is_prompt && seed.window.flips & (1 << c) != 0 {
         return true;
     }
     let mut facts = if config.lag_apart { permissive(config, index, seed) } else { facts::facts(config, index, seed) };
+    if let Some(migration) = facts.migration.as_mut().filter(|_| out.has(Gate::ForwardWaived)) {
+        migration.paused_by_rollback = false;
+    }
     if out.has(Gate::ForwardPods) {
         hide_pods(&mut facts);
     }

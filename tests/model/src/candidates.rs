@@ -65,6 +65,9 @@ impl World {
                 if budget.meddling > 0 {
                     steps.push(Step::OldIdWritten(s, m));
                 }
+                if budget.meddling > 0 && self.config.takes_marker {
+                    steps.push(Step::MarkerTaken(s, m));
+                }
             }
         }
         for m in 0..MACHINES as u8 {

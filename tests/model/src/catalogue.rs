@@ -2,9 +2,11 @@
 
 use crate::config::Config;
 use crate::configs::{
-    NOTHING, back, back_and_made, back_one, bad_case, churn, cut, cut_without_election, forward, freeze, full,
-    full_three, left_behind, left_behind_in_flight, meddling, misnamed, moves, moves_unswitched, neighbour,
-    no_policies, odd_project, pause, roll_out, roll_out_in_flight, rollback, rollback_freeze, stays, three,
+    NOTHING, back, back_and_made, back_one, bad_case, by_hand, by_hand_and_stays, churn, cut, cut_without_election,
+    forward, freeze, freeze_and_made, full, full_three, left_behind, left_behind_in_flight, marker_taken, meddling,
+    misnamed, moves, moves_unswitched, neighbour, no_policies, odd_project, pause, pause_freeze, roll_out,
+    roll_out_and_back, roll_out_in_flight, rollback, rollback_freeze, rollback_freeze_and_made, rollback_in_flight,
+    rollback_left, rollback_roll_out, stays, three,
 };
 use crate::state::{Budget, Id};
 
@@ -17,6 +19,7 @@ pub fn all() -> Vec<Config> {
         forward(),
         three(),
         freeze(),
+        freeze_and_made(),
         cut(),
         cut_without_election(),
         churn(),
@@ -24,12 +27,21 @@ pub fn all() -> Vec<Config> {
         back_and_made(),
         roll_out(),
         roll_out_in_flight(),
+        roll_out_and_back(),
         left_behind(),
         left_behind_in_flight(),
         rollback(),
         rollback_freeze(),
+        rollback_freeze_and_made(),
+        rollback_left(),
+        rollback_roll_out(),
+        rollback_in_flight(),
+        by_hand(),
+        by_hand_and_stays(),
         pause(),
+        pause_freeze(),
         meddling(),
+        marker_taken(),
         misnamed(),
         neighbour(),
         odd_project(),
@@ -96,6 +108,17 @@ pub fn limits() -> Vec<(Config, &'static str)> {
             },
             "The gate forward trusts caches that had a sign of life within `--cache-max-age`. If the watch of Machines hangs for that long while \
              the watch of pods does not, a Machine that was made just before the last OpenStack pod ended is not seen.",
+        ),
+        (
+            Config {
+                name: "freeze-and-made-late",
+                about: "the same as freeze-and-made, and the webhook's caches are late",
+                gate_is_prompt: false,
+                woken_apart: true,
+                ..freeze_and_made()
+            },
+            "The gate forward looks for pods and Machines, not for Nodes. If an OpenStack MCM wakes up on a hung Node in the very seconds in which a class \
+             turns and a Machine of it is made, both MCMs make its server.",
         ),
         (
             Config {

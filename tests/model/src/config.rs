@@ -21,6 +21,14 @@ pub struct Config {
     pub bad_case: bool,
     /// Gardener turns the shoot back only after an operator has asked for it.
     pub back_is_asked: bool,
+    /// Gardener does not turn the shoot forward again once an operator has asked for the way back.
+    pub stays_back: bool,
+    /// A rollback that is killed is not begun again.
+    pub is_left: bool,
+    /// An operator may do the last steps of a rollback by hand.
+    pub by_hand: bool,
+    /// Somebody may take the marker off a Machine.
+    pub takes_marker: bool,
     /// In the bad case, the machine-controller-manager of the first seed goes on as well.
     pub source_mcm_lives: bool,
     /// Machines are made only after the Deployment has flipped back, and by the OpenStack machine-controller-manager.
@@ -39,6 +47,10 @@ pub struct Config {
     pub no_policies: bool,
     /// The webhook's watches may lag apart from each other also at the gate forward, each within the age at which a cache counts as stale.
     pub lag_apart: bool,
+    /// The gate forward's caches show what is so; else what was so at some moment since the last tick.
+    pub gate_is_prompt: bool,
+    /// A machine-controller-manager that wakes up may see a Machine that was made meanwhile before it sees what became of the class.
+    pub woken_apart: bool,
     /// The STACKIT machine-controller-manager runs with leader election, and ends itself when it cannot renew its Lease.
     pub election: bool,
     /// Machine-controller-managers may sweep for orphans at any time; else the search would be about other things.
@@ -48,6 +60,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether an operator has asked for the way back.
+    #[must_use]
+    pub fn was_asked(&self, state: &State) -> bool {
+        state.budget.rollbacks < self.start.budget.rollbacks
+    }
     /// One seed, whose shoot is still on OpenStack: Machines with these IDs, in these classes.
     #[must_use]
     pub fn one_seed(
@@ -84,6 +101,10 @@ impl Config {
             second_seed_switched: true,
             bad_case: false,
             back_is_asked: false,
+            stays_back: false,
+            is_left: false,
+            by_hand: false,
+            takes_marker: false,
             source_mcm_lives: false,
             made_on_openstack: false,
             leaves_in_flight: false,
@@ -93,6 +114,8 @@ impl Config {
             neighbour: false,
             no_policies: false,
             lag_apart: false,
+            gate_is_prompt: false,
+            woken_apart: false,
             election: true,
             sweeps: true,
             may_wait_for: &[],

@@ -1,7 +1,8 @@
 //! The configurations: each bounds one kind of trouble; together they cover all of it.
 
 use crate::config::Config;
-use crate::state::{ARMED, Budget, Class, EXISTS, Guard, Id, MARKED, MIGRATED, Machine, Template};
+pub use crate::configs_back::*;
+use crate::state::{Budget, Class, Id, Template};
 
 use Id::{Absent, Empty, Legacy};
 
@@ -48,7 +49,16 @@ pub fn freeze() -> Config {
     )
 }
 
-/// One Machine; a Node freezes and the Deployment flips back once.
+/// A Node freezes with the machine-controller-manager on it, and a Machine is made meanwhile.
+#[must_use]
+pub fn freeze_and_made() -> Config {
+    let budget = Budget { freezes: 1, creates: 1, ..NOTHING };
+    let about = "one Machine; a Node freezes with a machine-controller-manager, and a Machine is made";
+    let config = Config::one_seed("freeze-and-made", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
+    Config { gate_is_prompt: true, ..config }
+}
+
+/// One Machine; a machine-controller-manager loses the API server.
 #[must_use]
 pub fn cut() -> Config {
     let budget = Budget { cuts: 1, ..NOTHING };
@@ -112,6 +122,15 @@ pub fn roll_out() -> Config {
     Config::one_seed("roll-out", about, [Legacy, Absent, Absent], [0, 1, 1], budget)
 }
 
+/// Gardener changes its mind while a roll-out is under way.
+#[must_use]
+pub fn roll_out_and_back() -> Config {
+    let budget = Budget { roll_outs: 1, template_back: 1, class_back: 1, ..NOTHING };
+    let about =
+        "one Machine, a new class beside the one that is left behind; the Deployment flips back once, and a class";
+    Config::one_seed("roll-out-and-back", about, [Legacy, Absent, Absent], [0, 1, 1], budget)
+}
+
 /// The same with a Machine in flight in the class that is left behind.
 #[must_use]
 pub fn roll_out_in_flight() -> Config {
@@ -154,30 +173,21 @@ pub fn back_and_made() -> Config {
     Config { made_on_openstack: true, ..config }
 }
 
-/// The same, of a shoot whose first Machine is rewritten, and not labelled yet, at the start.
-fn rewritten(mut config: Config) -> Config {
-    let seed = &mut config.start.seeds[0];
-    (seed.template, seed.guard, seed.policies_see) = (Template::Stackit, Guard::Closed, true);
-    seed.migration = EXISTS | ARMED;
-    seed.classes[0] = Class::Stackit;
-    seed.machines[0] = Machine { id: Id::Rewritten, flags: MIGRATED | MARKED };
-    Config { back_is_asked: true, ..config }
+/// An operator pauses, and a Node freezes with the machine-controller-manager on it.
+#[must_use]
+pub fn pause_freeze() -> Config {
+    let budget = Budget { pauses: 1, freezes: 1, ..NOTHING };
+    let about = "one Machine; an operator pauses once, and a Node freezes with a machine-controller-manager";
+    Config::one_seed("pause-freeze", about, [Legacy, Absent, Absent], [0, 0, 0], budget)
 }
 
-/// An operator takes the shoot back, and it may go forward again.
+/// Somebody takes the marker off.
 #[must_use]
-pub fn rollback() -> Config {
-    let budget = Budget { rollbacks: 1, template_back: 1, class_back: 1, kills: 1, ..NOTHING };
-    let about = "one Machine, rewritten and not labelled yet; an operator takes the shoot back and is interrupted once; it may go forward again";
-    rewritten(Config::one_seed("rollback", about, [Legacy, Absent, Absent], [0, 0, 0], budget))
-}
-
-/// The same with a Node that freezes.
-#[must_use]
-pub fn rollback_freeze() -> Config {
-    let budget = Budget { rollbacks: 1, template_back: 1, freezes: 1, ..NOTHING };
-    let about = "one Machine, rewritten and not labelled yet; an operator takes the shoot back while a Node freezes; it may go forward again";
-    rewritten(Config::one_seed("rollback-freeze", about, [Legacy, Absent, Absent], [0, 0, 0], budget))
+pub fn marker_taken() -> Config {
+    let budget = Budget { meddling: 1, ..NOTHING };
+    let about = "one Machine; somebody takes the marker off it";
+    let config = Config::one_seed("marker-taken", about, [Legacy, Absent, Absent], [0, 0, 0], budget);
+    Config { takes_marker: true, ..config }
 }
 
 /// An operator pauses.

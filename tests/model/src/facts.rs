@@ -146,7 +146,7 @@ pub fn facts(config: &Config, index: usize, seed: &Seed) -> NamespaceFacts {
         namespace: Some(NamespaceLabels { guard, terminating: false }),
         migration: has(EXISTS).then(|| MigrationFacts {
             paused: has(PAUSED),
-            paused_by_rollback: false,
+            paused_by_rollback: seed.paused_by_rollback,
             armed: has(ARMED),
             labelled: has(LABELLED),
         }),

@@ -3,12 +3,15 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use mcm_migration_core::decide::every_machine_is_done;
 use mcm_migration_core::domain::Reason;
 
 use crate::admission::no_mixed;
+use crate::facts;
 use crate::model::World;
 use crate::state::{
-    Budget, Class, Id, MACHINES, MCMS, Process, SEEDS, Server, Stage, State, TERMINATING, Template, Write,
+    Budget, CLASSES, Class, Guard, Id, MACHINES, MCMS, Process, SEEDS, Server, Stage, State, TERMINATING, Template,
+    Write,
 };
 use crate::step::Step;
 
@@ -39,18 +42,22 @@ thread_local! {
     static ENDS: RefCell<Ends> = RefCell::default();
 }
 
-/// The same state, in which nothing more goes wrong. Where a rollback is under way, Gardener turns the Deployment back.
-fn calm(state: &State) -> State {
-    let goes_back = state.seeds.iter().any(|seed| seed.goes_back && seed.template != Template::OpenStack);
-    let budget = Budget { moves: state.budget.moves, template_back: u8::from(goes_back), ..Budget::default() };
-    State { budget, ..*state }
-}
-
 impl World {
+    /// The same state, in which nothing more goes wrong. Where a rollback is under way, Gardener turns the Deployment back; and the classes after
+    /// that, where it is to stay so.
+    fn calm(&self, state: &State) -> State {
+        let goes_back = state.seeds.iter().any(|seed| seed.goes_back && seed.template != Template::OpenStack);
+        let class_back = if self.config.stays_back && self.config.was_asked(state) { CLASSES as u8 } else { 0 };
+        let template_back = u8::from(goes_back);
+        let rollbacks = state.budget.rollbacks;
+        let budget = Budget { moves: state.budget.moves, template_back, class_back, rollbacks, ..Budget::default() };
+        State { budget, ..*state }
+    }
+
     /// How the fair schedule from a state ends, and after how many steps.
     #[must_use]
     pub fn end(&self, state: &State) -> (End, u16) {
-        let mut at = calm(state);
+        let mut at = self.calm(state);
         let mut way = Vec::new();
         let (end, rest) = loop {
             if at.harm != 0 {
@@ -96,7 +103,7 @@ impl World {
     /// The states of the fair schedule, for a reader.
     #[must_use]
     pub fn schedule(&self, state: &State) -> Vec<State> {
-        let mut way = vec![calm(state)];
+        let mut way = vec![self.calm(state)];
         while let Some(next) = way.last().filter(|_| way.len() < LONGEST).and_then(|last| self.fair(last)) {
             way.push(next);
         }
@@ -143,6 +150,9 @@ impl World {
             }
             steps.extend(both(s).flat_map(|(s, kind)| [Step::PodStarts(s, kind), Step::Leads(s, kind)]));
             steps.extend([Step::PoolMoves(s), Step::ClassForward(s, 0), Step::ClassForward(s, 1)]);
+            if state.budget.class_back > 0 {
+                steps.extend([Step::ClassBack(s, 0), Step::ClassBack(s, 1)]);
+            }
             for m in 0..MACHINES as u8 {
                 steps.extend([Step::PosFinds(s, m), Step::PosAsks(s, m), Step::PosDeletes(s, m)]);
                 steps.extend([Step::PstCreates(s, m), Step::PstDeletes(s, m)]);
@@ -180,6 +190,11 @@ impl World {
         if done && switched && moved && self.is_marked(state, owner) && seed.sent == Write::None {
             return End::Complete;
         }
+        let old = |m: usize| matches!(seed.machines[m].id, Id::Absent | Id::Legacy);
+        let is_back = seed.template == Template::OpenStack && seed.guard == Guard::None && !seed.goes_back;
+        if self.config.stays_back && is_back && (0..MACHINES).all(old) {
+            return End::Complete;
+        }
         if state.carried.iter().any(|machine| machine.exists() && no_mixed(&self.config, seed, *machine, self.out)) {
             return End::Refused("policy no-mixed");
         }
@@ -192,7 +207,9 @@ impl World {
         }
         match self.wish(state, owner).waits.first() {
             Some(because) => End::Waits(because.reason),
-            None => End::Silent,
+            // Nobody writes to a shoot in which nothing is to be migrated; what keeps its Worker from being marked, admission says.
+            None => every_machine_is_done(&facts::facts(&self.config, owner, seed))
+                .map_or_else(|because| End::Waits(because.reason), |()| End::Silent),
         }
     }
 

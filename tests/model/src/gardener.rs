@@ -1,10 +1,11 @@
 //! What Gardener, an operator and a rollback do to a shoot in one seed.
 
 use crate::admission::{keep_guard, keep_ids, no_way_back};
+use crate::config::Config;
 use crate::model::World;
 use crate::state::{
-    Class, EXISTS, Guard, Id, MACHINES, Machine, Mcm, PAUSED, POS, PST, Shown, Stage, State, TERMINATING, Template,
-    Write,
+    Class, EXISTS, Guard, Id, MACHINES, MARKED, Machine, Mcm, PAUSED, POS, PST, STRANDED, Seed, Shown, Stage, State,
+    TERMINATING, Template, Write,
 };
 use crate::step::Step;
 use crate::way_back;
@@ -14,10 +15,11 @@ impl World {
         let (config, out) = (&self.config, self.out);
         match step {
             Step::SetTemplate(s, template) => {
+                let stays = config.stays_back && config.was_asked(state);
                 let seed = &mut state.seeds[usize::from(s)];
                 let back = template == Template::OpenStack;
                 let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
-                let unasked = config.back_is_asked && back != seed.goes_back;
+                let unasked = (config.back_is_asked && back != seed.goes_back) || (stays && !back);
                 if !reconciled
                     || unasked
                     || seed.turned
@@ -28,7 +30,7 @@ impl World {
                     return;
                 }
                 state.budget.template_back -= u8::from(back);
-                (seed.template, seed.turned) = (template, true);
+                (seed.template, seed.turned, seed.is_back) = (template, true, false);
                 let other = if back { PST } else { POS };
                 if seed.mcms[other].shown == Shown::Here {
                     seed.mcms[other].shown = Shown::Leaving;
@@ -36,18 +38,24 @@ impl World {
             }
             Step::ClassForward(s, c) => {
                 let (index, c) = (usize::from(s), usize::from(c));
-                let seed = &state.seeds[index];
-                let wanted = seed.pools.contains(&(c as u8));
+                let seed = &mut state.seeds[index];
+                let wanted = wants(config, seed, c);
                 let reconciled = seed.stage == Stage::Ours && !(config.bad_case && s == 0 && state.record != 0);
-                let asked =
-                    reconciled && wanted && seed.template == Template::Stackit && seed.classes[c] == Class::OpenStack;
-                if asked && self.may_flip(state, index, c) {
+                if !reconciled || !wanted || seed.template != Template::Stackit {
+                    return;
+                }
+                // Gardener writes its own spec.
+                seed.misfits &= !(1 << c);
+                let turns = seed.classes[c] == Class::OpenStack;
+                if turns && self.may_flip(state, index, c) {
                     state.seeds[index].classes[c] = Class::Stackit;
                 }
             }
             Step::ClassBack(s, c) => {
                 let seed = &mut state.seeds[usize::from(s)];
-                let wanted = seed.stage == Stage::Ours && seed.template == Template::OpenStack;
+                let wanted = seed.stage == Stage::Ours
+                    && seed.template == Template::OpenStack
+                    && wants(config, seed, usize::from(c));
                 if wanted && seed.classes[usize::from(c)] == Class::Stackit && !no_way_back(config, seed, out) {
                     state.budget.class_back -= 1;
                     seed.classes[usize::from(c)] = Class::OpenStack;
@@ -63,7 +71,13 @@ impl World {
             }
             Step::PoolMoves(s) => {
                 let seed = &mut state.seeds[usize::from(s)];
-                if config.start.budget.roll_outs > 0 && seed.classes[1] != Class::Absent && seed.pools[0] == 0 {
+                // The class first, then what names it.
+                let written = match seed.template {
+                    Template::None => false,
+                    Template::OpenStack => seed.classes[1] == Class::OpenStack,
+                    Template::Stackit => seed.classes[1] == Class::Stackit,
+                };
+                if config.start.budget.roll_outs > 0 && written && seed.pools[0] == 0 {
                     seed.pools[0] = 1;
                 }
             }
@@ -108,9 +122,17 @@ impl World {
             }
             Step::OldIdWritten(s, m) => {
                 let seed = &mut state.seeds[usize::from(s)];
-                if seed.machines[usize::from(m)].id == Id::Rewritten && !keep_ids(config, seed, out) {
+                if seed.machines[usize::from(m)].id == Id::Rewritten && !config.by_hand && !keep_ids(config, seed, out)
+                {
                     state.budget.meddling -= 1;
                     seed.machines[usize::from(m)].id = Id::Legacy;
+                }
+            }
+            Step::MarkerTaken(s, m) => {
+                let machine = &mut state.seeds[usize::from(s)].machines[usize::from(m)];
+                if machine.is(MARKED) {
+                    state.budget.meddling -= 1;
+                    machine.flags &= !MARKED;
                 }
             }
             Step::GuardRemoved(s) => {
@@ -118,6 +140,9 @@ impl World {
                 if seed.guard == Guard::Closed && !keep_guard(config, seed, out) {
                     state.budget.meddling -= 1;
                     (seed.guard, seed.policies_see) = (Guard::None, false);
+                }
+                if config.by_hand && seed.goes_back && seed.back_sent == Write::None {
+                    self.ended_by_hand(state, usize::from(s));
                 }
             }
             Step::RollbackStarts(s) => {
@@ -134,16 +159,24 @@ impl World {
             }
             Step::RollbackKilled(s) => {
                 let seed = &mut state.seeds[usize::from(s)];
-                if state.budget.kills > 0 && seed.goes_back {
+                if state.budget.kills > 0 && seed.goes_back && !(config.is_left && seed.back_sent != Write::None) {
                     state.budget.kills -= 1;
                     seed.back_seen = way_back::nothing();
+                    if config.is_left {
+                        (seed.goes_back, seed.back_seen) = (false, 0);
+                    }
                 }
             }
             Step::RollbackEnds(s) => {
                 let wish = self.back_wish(state, usize::from(s));
                 let seed = &mut state.seeds[usize::from(s)];
                 if seed.goes_back && seed.back_sent == Write::None && wish.writes.is_empty() && wish.waits.is_empty() {
-                    (seed.goes_back, seed.back_seen) = (false, 0);
+                    (seed.goes_back, seed.back_seen, seed.is_back) = (false, 0, seed.template == Template::OpenStack);
+                    // Gardener turns those that a pool names.
+                    let stays = |c: usize| seed.classes[c] == Class::Stackit && !seed.pools.contains(&(c as u8));
+                    if (0..MACHINES).any(|m| seed.machines[m].exists() && stays(config.class_of[m])) {
+                        state.harm |= STRANDED;
+                    }
                 }
             }
             Step::Pauses(s) => {
@@ -164,4 +197,20 @@ impl World {
             _ => self.apply_to_pod(state, step),
         }
     }
+
+    /// An operator does by hand what is left of a rollback whose waits are over, and forgets the condition `Armed`.
+    fn ended_by_hand(&self, state: &mut State, s: usize) {
+        let wish = self.back_wish(state, s);
+        let seed = &mut state.seeds[s];
+        if seed.guard == Guard::RollingBack && matches!(wish.writes[..], [Write::Disarm | Write::GuardOff]) {
+            state.budget.meddling -= 1;
+            (seed.guard, seed.policies_see) = (Guard::None, false);
+            (seed.goes_back, seed.back_seen, seed.paused_by_rollback) = (false, 0, false);
+        }
+    }
+}
+
+/// Whether Gardener writes this class: a pool names it, or is to name it once it is written.
+fn wants(config: &Config, seed: &Seed, c: usize) -> bool {
+    seed.pools.contains(&(c as u8)) || (config.start.budget.roll_outs > 0 && c == 1)
 }

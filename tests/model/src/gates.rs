@@ -79,6 +79,8 @@ gates! {
     ForwardPods = 26, "gate forward: no pod with the OpenStack container";
     /// The gate forward: settled.
     ForwardSettled = 27, "gate forward: every Machine of the class has an ID or is settled";
+    /// The gate forward: whose the pause is.
+    ForwardWaived = 41, "gate forward: the pause of a rollback waives nothing";
     /// The gate forward: freshness.
     ForwardFresh = 28, "gate forward: caches that are fresh";
     /// Policy.
@@ -93,6 +95,8 @@ gates! {
     WorkerDone = 33, "Worker: every Machine is done";
     /// Nodes before settling.
     NodesBeforeSettling = 35, "side task: every Node Ready for a while before a Machine counts as without a server";
+    /// Nodes before the list that tells which Machines were made later.
+    NodesBeforeListing = 40, "side task: every Node Ready for a while before a Machine counts as made later";
     /// Rollback: STACKIT gone.
     BackStackitGone = 36, "rollback: no STACKIT machine-controller-manager is left";
     /// Rollback: nodes.

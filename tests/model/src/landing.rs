@@ -47,7 +47,12 @@ impl World {
             Write::SettleId(..) | Write::SettleNoServer(..) | Write::Touch(..) | Write::Clear(..) => {}
             Write::Retire(c) => {
                 if state.seeds[s].classes[usize::from(c)] == Class::OpenStack && may_flip(state, c) {
-                    state.seeds[s].classes[usize::from(c)] = Class::Stackit;
+                    let seed = &mut state.seeds[s];
+                    seed.classes[usize::from(c)] = Class::Stackit;
+                    // One that is wanted has a spec of its own, and got another's.
+                    if seed.pools.contains(&c) {
+                        seed.misfits |= 1 << c;
+                    }
                 }
             }
             Write::CloseGuard => {

@@ -5,7 +5,8 @@
 
 use crate::config::Config;
 use crate::state::{
-    Class, Id, KILLED, LEAKED, MACHINES, Machine, Mcm, POS, PST, Process, SEEDS, Seed, Server, State, TERMINATING,
+    Class, Id, KILLED, LEAKED, MACHINES, MISFIT, Machine, Mcm, POS, PST, Process, SEEDS, Seed, Server, State,
+    TERMINATING,
 };
 
 fn bit(id: Id) -> u8 {
@@ -82,6 +83,12 @@ impl State {
             && !machine.is(TERMINATING)
             && pos.may_see_class(config.class_of[m], Class::OpenStack)
             && self.cloud.old[m] == Server::Absent;
+        // A Machine that was made while it was frozen reaches one that has woken up together with what became of the class, or after that.
+        let in_time = pos.process != Process::Woken
+            || config.woken_apart
+            || !pos.may_see_machine(m, &[Id::Absent])
+            || self.seeds[seed].classes[config.class_of[m]] == Class::OpenStack;
+        let may = may && in_time;
         if may {
             // One that has woken up acts for some seconds only, long before a LIST has to show what it asked for.
             let woken = pos.process == Process::Woken;
@@ -135,6 +142,9 @@ impl State {
         if may {
             if self.cloud.old[m] != Server::Absent {
                 self.harm |= LEAKED;
+            }
+            if self.seeds[seed].misfits & (1 << config.class_of[m]) != 0 {
+                self.harm |= MISFIT;
             }
             self.cloud.born |= 1 << m;
             self.seeds[seed].machines[m].id = Id::Born;

@@ -88,16 +88,19 @@ impl World {
         })
     }
 
-    /// Whether a shoot that does not migrate is left alone: no policy refuses anything, admission changes nothing, the side task writes nothing.
+    /// Whether a shoot that does not migrate, or was taken back, is left alone: no policy refuses anything, admission changes nothing, the side task writes nothing.
     #[must_use]
     pub fn leaves_alone(&self, state: &State) -> bool {
         let seed = &state.seeds[0];
-        self.config.wants_stackit
-            || (!no_way_back(&self.config, seed, self.out)
-                && !keep_ids(&self.config, seed, self.out)
-                && seed.machines.iter().all(|machine| !no_mixed(&self.config, seed, *machine, self.out))
-                && (0..MACHINES).all(|m| self.written(state, 0, m) == seed.machines[m])
-                && self.wish(state, 0).writes.is_empty())
+        let refused = no_way_back(&self.config, seed, self.out)
+            || keep_ids(&self.config, seed, self.out)
+            || seed.machines.iter().any(|machine| no_mixed(&self.config, seed, *machine, self.out));
+        let left_alone = || (0..MACHINES).all(|m| self.written(state, 0, m) == seed.machines[m]);
+        if self.config.wants_stackit {
+            !seed.is_back || (!refused && left_alone())
+        } else {
+            !refused && left_alone() && self.wish(state, 0).writes.is_empty()
+        }
     }
 
     /// Whether the next pass, or the rollback that is under way, takes the mark of each marked Worker away whose Machines are not done.
@@ -106,6 +109,7 @@ impl World {
         (0..SEEDS).all(|s| {
             !state.seeds[s].worker_marked
                 || state.seeds[s].goes_back
+                || state.seeds[s].paused_by_rollback
                 || self.wish(state, s).writes.contains(&Write::Mark(false))
         })
     }
@@ -113,6 +117,7 @@ impl World {
     pub(crate) fn may_flip(&self, state: &State, index: usize, c: usize) -> bool {
         let (mut seed, _) = planner::key(state, index);
         (seed.seen, seed.window) = (0, state.seeds[index].window);
+        seed.paused_by_rollback = state.seeds[index].paused_by_rollback;
         memo::flip(self.id, (index as u8, seed, c as u8), || {
             admission::class_may_flip(&self.config, index, &seed, c, self.out)
         })
@@ -147,7 +152,10 @@ impl World {
             seed.window.open |= now.open;
             seed.window.settled |= now.settled;
             seed.window.done |= now.done;
-            if !self.config.lag_apart && seed.template == Template::Stackit && seed.classes.contains(&Class::OpenStack)
+            if !self.config.lag_apart
+                && !self.config.gate_is_prompt
+                && seed.template == Template::Stackit
+                && seed.classes.contains(&Class::OpenStack)
             {
                 for c in 0..CLASSES {
                     let may = state.seeds[index].classes[c] == Class::OpenStack && self.may_flip(state, index, c);

@@ -33,7 +33,7 @@ pub fn settings(out: Out) -> Settings {
         quarantine: unless(Gate::Quarantine, 2),
         evidence_after: TICK,
         inflight_timeout: unless(Gate::InflightTimeout, 2),
-        nodes: NodesRule { ready_for: TICK, except: Vec::new() },
+        nodes: nodes_rule(),
         label_domain: DOMAIN.to_owned(),
         regions: [("RegionOne".to_owned(), facts::region())].into(),
         touch: true,
@@ -41,6 +41,10 @@ pub fn settings(out: Out) -> Settings {
         force_after: None,
         drift_every: TICK,
     }
+}
+
+fn nodes_rule() -> NodesRule {
+    NodesRule { ready_for: TICK, except: Vec::new() }
 }
 
 /// Shows `OpenStack` classes as `stackit` ones.
@@ -74,14 +78,18 @@ pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
         believe_admission(&mut facts);
     }
     let mut seen = Seen::clone(&memory::memory(seed.seen));
-    observe(config, seed, &facts, ownership(&facts) == Ok(Ownership::RestoringHere), &mut seen);
+    let restoring = ownership(&facts) == Ok(Ownership::RestoringHere);
+    observe(config, seed, &facts, restoring, out.has(Gate::NodesBeforeListing), &mut seen);
     memory::number(seen)
 }
 
-/// Takes up what the caches, a LIST of the Machines and the Lease show.
-pub fn observe(config: &Config, seed: &Seed, facts: &NamespaceFacts, restoring: bool, seen: &mut Seen) {
+/// Takes up what the caches, a LIST of the Machines and the Lease show. The Machines count only once no process can make servers any more that is
+/// gone from the API; with `at_once` they do before.
+pub fn observe(config: &Config, seed: &Seed, facts: &NamespaceFacts, restoring: bool, at_once: bool, seen: &mut Seen) {
     seen.observe(facts, restoring, NOW);
-    seen.observe_machines(facts.machines.keys().map(|name| &**name));
+    if at_once || seen.other_is_off(Some(&facts::nodes(seed)), NOW, &nodes_rule()) {
+        seen.observe_machines(facts.machines.keys().map(|name| &**name));
+    }
     let led = |kinds: &[Process]| seed.mcms.iter().enumerate().find(|(_, mcm)| kinds.contains(&mcm.process));
     let holder = led(&[Process::On, Process::Woken]).or_else(|| led(&[Process::Frozen, Process::Cut]));
     let holder = holder.filter(|(kind, _)| *kind == POS || config.election);
@@ -195,6 +203,10 @@ pub fn wish(config: &Config, index: usize, seed: &Seed, cloud: &Cloud, out: Out)
         if out.has(Gate::GuardPods) {
             hide_pods(&mut asked.facts);
         }
+        // Nor is it remembered that there was any.
+        let mut seen = Seen::clone(&asked.seen);
+        seen.observe(&asked.facts, false, memory::ago(memory::HORIZON));
+        asked.seen = Arc::new(seen);
     };
     lied(&[Gate::GuardClasses, Gate::GuardTemplate, Gate::GuardPods], &without_openstack, is_guard);
     lied(&[Gate::NodesBeforeArming], &|asked| asked.nodes = well(&asked.nodes), |action| matches!(action, Action::Arm));
@@ -345,7 +357,7 @@ pub fn key(state: &State, index: usize) -> (Seed, Cloud) {
         (mcm.views, mcm.older, mcm.process) = ([0; 5], [0; 5], Process::Off);
     }
     (seed.paused_long, seed.turned, seed.goes_back, seed.paused_by_rollback) = (false, false, false, false);
-    (seed.back_seen, seed.back_sent) = (0, Write::None);
+    (seed.back_seen, seed.back_sent, seed.is_back, seed.misfits) = (0, Write::None, false, 0);
     (seed.window, seed.sent, seed.left) = (crate::state::Window::default(), Write::None, Write::None);
     (seed, state.cloud)
 }

@@ -88,13 +88,14 @@ pub fn step(step: Step, seeds: bool) -> String {
         Step::LeftLands(s) => (Some(s), "what the former leader sent lands".to_owned()),
         Step::Crashes(s) => (Some(s), "another replica leads the side task".to_owned()),
         Step::OldIdWritten(s, m) => (Some(s), format!("somebody writes the old ID of m{m} back")),
+        Step::MarkerTaken(s, m) => (Some(s), format!("somebody takes the marker off m{m}")),
         Step::GuardRemoved(s) => (Some(s), "somebody takes the guard's label away".to_owned()),
         Step::Pauses(s) => (Some(s), "an operator pauses the shoot".to_owned()),
         Step::Resumes(s) => (Some(s), "an operator lifts the pause".to_owned()),
         Step::RollbackStarts(s) => (Some(s), "an operator begins a rollback".to_owned()),
         Step::BackSends(s, sent) => (Some(s), format!("the rollback sends: {}", write(sent))),
         Step::BackLands(s) => (Some(s), "what the rollback sent lands".to_owned()),
-        Step::RollbackKilled(s) => (Some(s), "the rollback is killed, and begun again".to_owned()),
+        Step::RollbackKilled(s) => (Some(s), "the rollback is killed".to_owned()),
         Step::RollbackEnds(s) => (Some(s), "the rollback is through".to_owned()),
         Step::RecordMoves => {
             (None, "the shoot is given to seed b (and the owner record with it, where there is one)".to_owned())

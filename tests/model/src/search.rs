@@ -4,7 +4,9 @@ use stateright::{Checker, Model, Property};
 
 use crate::fair::End;
 use crate::model::World;
-use crate::state::{Cloud, EARLY, FOREIGN, Id, KILLED, LEAKED, MACHINES, MARKED, PAUSE_BROKEN, Seed, Server, State};
+use crate::state::{
+    Cloud, EARLY, FOREIGN, Id, KILLED, LEAKED, MACHINES, MARKED, MISFIT, PAUSE_BROKEN, STRANDED, Seed, Server, State,
+};
 use crate::step::Step;
 
 impl Model for World {
@@ -31,6 +33,8 @@ impl Model for World {
             Property::always(DONE, |world: &Self, state: &State| {
                 state.harm & EARLY == 0 && (marked_is_done(state) || world.takes_marks_away(state))
             }),
+            Property::always(SPEC, |_, state: &State| state.harm & MISFIT == 0),
+            Property::always(LEFT, |_, state: &State| state.harm & STRANDED == 0),
             Property::always(PAUSE, |_, state: &State| state.harm & PAUSE_BROKEN == 0),
             Property::always(NO_REFUSAL, |world: &Self, state: &State| world.leaves_alone(state)),
         ];
@@ -51,10 +55,14 @@ pub const NO_LEAK: &str = "no server is left without a Machine that names it";
 pub const NO_FOREIGN: &str = "no foreign server is labelled";
 /// The fourth.
 pub const DONE: &str = "a marked Worker's Machines are done, or the next pass takes the mark away";
+/// No Machine gets the server of another pool.
+pub const SPEC: &str = "no server is made by the provider spec of another pool's class";
+/// Nobody is left behind on the way back.
+pub const LEFT: &str = "when the way back is through, no Machine is left in a class that nobody turns";
 /// The fifth.
 pub const PAUSE: &str = "nothing is rewritten while paused";
 /// The sixth.
-pub const NO_REFUSAL: &str = "no write of a shoot that does not migrate is refused";
+pub const NO_REFUSAL: &str = "no write of a shoot that does not migrate, or was taken back, is refused or changed";
 
 /// The seventh.
 pub const ENDS: &str = "a fair schedule completes, or names its reason";
@@ -109,10 +117,28 @@ pub struct Found {
 pub fn search(world: World, threads: usize) -> Found {
     let checker = world.checker().threads(threads);
     let checker = checker.finish_when(stateright::HasDiscoveries::AnyFailures).spawn_bfs().join();
-    let mut broken: Vec<_> =
-        checker.discoveries().into_iter().map(|(name, path)| (name, path.into_actions())).collect();
+    let mut broken: Vec<_> = checker
+        .discoveries()
+        .into_iter()
+        .map(|(name, path)| (name, shortest(&world, name, path.into_actions())))
+        .collect();
     broken.sort_by_key(|(_, steps)| steps.len());
     Found { unique: checker.unique_state_count(), steps: checker.state_count(), depth: checker.max_depth(), broken }
+}
+
+/// The steps up to the first state in which the invariant is broken.
+fn shortest(world: &World, name: &str, mut steps: Vec<Step>) -> Vec<Step> {
+    let Some(property) = world.properties().into_iter().find(|property| property.name == name) else { return steps };
+    let mut state = world.start();
+    for n in 0..steps.len() {
+        let Some(next) = world.after(&state, steps[n]) else { break };
+        state = next;
+        if !(property.condition)(world, &state) {
+            steps.truncate(n + 1);
+            break;
+        }
+    }
+    steps
 }
 
 /// How many different orders of steps lead from the start to an end, where nothing can happen twice; none where something can.

@@ -1,5 +1,7 @@
 //! What a state of the model is made of. Everything is small and `Copy`: a search visits millions of them.
 
+pub use crate::harm::*;
+
 /// Machines of the shoot.
 pub const MACHINES: usize = 3;
 /// MachineClasses of the shoot.
@@ -289,6 +291,10 @@ pub struct Seed {
     pub back_sent: Write,
     /// The pause is the rollback's.
     pub paused_by_rollback: bool,
+    /// A rollback is through, and Gardener has not turned the Deployment forward again.
+    pub is_back: bool,
+    /// Classes that a pool wants and that the side task gave another one's provider spec, as bits.
+    pub misfits: u8,
     /// The leader's write under way.
     pub sent: Write,
     /// The write that a former leader left under way.
@@ -363,17 +369,6 @@ pub struct Budget {
     /// The rollback is killed.
     pub kills: u8,
 }
-
-/// A server of a wanted Machine was deleted.
-pub const KILLED: u8 = 1;
-/// A server is left without a Machine that names it.
-pub const LEAKED: u8 = 2;
-/// A server that is not ours was labelled.
-pub const FOREIGN: u8 = 4;
-/// The Worker is marked and something is not done.
-pub const EARLY: u8 = 8;
-/// A Machine was rewritten while the shoot was paused.
-pub const PAUSE_BROKEN: u8 = 32;
 
 /// A state of the model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -71,6 +71,8 @@ pub enum Step {
     Crashes(u8),
     /// Somebody writes a Machine's old ID back.
     OldIdWritten(u8, u8),
+    /// Somebody takes the marker off a Machine.
+    MarkerTaken(u8, u8),
     /// Somebody takes the guard's label away.
     GuardRemoved(u8),
     /// An operator pauses the shoot.

@@ -39,7 +39,7 @@ fn shown(config: &Config, index: usize, seed: &Seed, out: Out) -> NamespaceFacts
 #[must_use]
 pub fn look(config: &Config, index: usize, seed: &Seed, out: Out) -> u32 {
     let mut seen = Seen::clone(&memory::memory(seed.back_seen));
-    observe(config, seed, &shown(config, index, seed, out), false, &mut seen);
+    observe(config, seed, &shown(config, index, seed, out), false, out.has(Gate::BackNodes), &mut seen);
     memory::number(seen)
 }
 

@@ -1,72 +1,17 @@
 //! Every order of every step keeps the invariants and completes; without any one gate some order does not; and the documentation shows both.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-#![allow(clippy::large_types_passed_by_value, reason = "a configuration is handed over a hundred times")]
-#![allow(clippy::print_stdout, reason = "the bounds and what they cost are for the reader of the log")]
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
-use std::time::Instant;
+use std::sync::OnceLock;
 
 use migration_model::catalogue;
-use migration_model::config::Config;
 use migration_model::configs;
 use migration_model::gates::Out;
+use migration_model::job::{Job, job, removed, run, tell};
 use migration_model::model::World;
-use migration_model::removals::{BITES, HELD, Removal};
-use migration_model::render;
-use migration_model::search::{Found, orders, search};
-
-/// One search.
-#[derive(Clone)]
-struct Job {
-    config: Config,
-    out: Out,
-    title: String,
-}
-
-fn job(config: Config) -> Job {
-    Job { config, out: Out::default(), title: config.name.to_owned() }
-}
-
-fn removed(removal: &Removal) -> Job {
-    let said: Vec<&str> = removal.gates.iter().map(|gate| gate.said()).collect();
-    Job { config: (removal.config)(), out: Out::of(removal.gates), title: said.join(", together with ") }
-}
-
-/// Each of them once, on as many threads as there are; one thread each, so that a counterexample is the shortest.
-fn run(jobs: &[Job]) -> Vec<Found> {
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    // The longest first, so that no thread ends up alone with it.
-    let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|index| jobs[*index].config.start.budget.moves + jobs[*index].config.start.budget.crashes < 2);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
-                    let job = &jobs[index];
-                    let began = Instant::now();
-                    let one = search(World::new(job.config, job.out), 1);
-                    println!(
-                        "{} [{}]: {} states, {} steps, depth {}, {:.1} s{}",
-                        job.title,
-                        job.config.name,
-                        one.unique,
-                        one.steps,
-                        one.depth,
-                        began.elapsed().as_secs_f32(),
-                        if one.broken.is_empty() { "" } else { ", a counterexample" }
-                    );
-                    found.lock().unwrap().insert(index, one);
-                }
-            });
-        }
-    });
-    found.into_inner().unwrap().into_values().collect()
-}
+use migration_model::removals::{BITES, HELD};
+use migration_model::search::{Found, orders};
 
 /// Everything that is searched, once for all tests.
 struct Everything {
@@ -91,17 +36,6 @@ fn everything() -> &'static Everything {
             groups.map(|group| group.into_iter().map(|job| (job, found.next().unwrap())).collect());
         Everything { safe, bites, held, limits }
     })
-}
-
-fn tell(job: &Job, found: &Found) -> String {
-    let seeds = job.config.start.budget.moves > 0;
-    let Some((invariant, steps)) = found.broken.first() else { return String::new() };
-    let mut text = format!("Configuration `{}`. Broken: {invariant}.\n\n", job.config.name);
-    for (n, step) in steps.iter().enumerate() {
-        let _ = writeln!(text, "{}. {}", n + 1, render::step(*step, seeds));
-    }
-    text.push('\n');
-    text
 }
 
 #[test]
@@ -141,25 +75,6 @@ fn no_order_of_more_costs_a_server() {
     }
 }
 
-/// `MODEL_ONLY=rollback cargo test -p migration-model --test every_order -- --ignored --nocapture only`
-#[test]
-#[ignore = "for one who works on one configuration"]
-fn only() {
-    let wanted = std::env::var("MODEL_ONLY").unwrap_or_default();
-    let all = catalogue::all()
-        .into_iter()
-        .chain(catalogue::long())
-        .chain(catalogue::limits().into_iter().map(|(config, _)| config));
-    let jobs: Vec<Job> = all.map(job).chain(BITES.iter().chain(HELD).map(removed)).collect();
-    let jobs: Vec<Job> = jobs.into_iter().filter(|job| wanted.split(',').any(|name| name == job.config.name)).collect();
-    if wanted.split(',').any(|name| name == "forward") {
-        println!("{:?} orders", orders(&World::new(configs::forward(), Out::default())));
-    }
-    for job in &jobs {
-        println!("{} {}", job.title, tell(job, &run(std::slice::from_ref(job))[0]));
-    }
-}
-
 fn document() -> String {
     let everything = everything();
     let mut text = String::from(include_str!("../counterexamples.head.md"));
@@ -182,7 +97,7 @@ fn document() -> String {
     for (job, found) in &everything.bites {
         let _ = write!(text, "### Without: {}\n\n{}", job.title, tell(job, found));
     }
-    text.push_str("## Gates that others make up for\n\nOne is enough as long as the others hold; they stay, because no gate should be the only one.\n\n");
+    text.push_str("## Gates that others make up for\n\nIn these configurations either of the two is enough, and without both of them there is harm.\n\n");
     for ((job, found), removal) in everything.held.iter().zip(HELD) {
         let _ = write!(text, "### Without: {}\n\n", job.title);
         match removal.held_by {
