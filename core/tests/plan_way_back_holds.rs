@@ -6,7 +6,7 @@ mod worlds;
 
 use std::time::Duration;
 
-use mcm_migration_core::decide::{Because, ClusterFacts, MachineFacts};
+use mcm_migration_core::decide::{Because, MachineFacts};
 use mcm_migration_core::domain::{GuardLabel, McmContainers, PartKind, Reason};
 use mcm_migration_core::plan::way_back::{Ends, Line, Next, State, Step, outline};
 use mcm_migration_core::plan::{Direction, NodeSeen, Seen};
@@ -144,7 +144,15 @@ fn what_needs_a_decision_is_refused() {
             Reason::ProviderIdMalformed,
         ),
         (|world| world.facts.project = None, Reason::ProjectUnknown),
-        (|world| world.facts.machines.get_mut(&name(0)).unwrap().class = "gone".into(), Reason::RegionUnknown),
+        (
+            |world| {
+                world.facts.machines.get_mut(&name(0)).unwrap().class = "gone".into();
+                world.facts.machine_deployments.insert("gone-z1".into(), "gone".into());
+                let worker = world.facts.workers.values_mut().next().unwrap();
+                worker.wanted_machine_deployments.push("gone-z1".into());
+            },
+            Reason::RegionUnknown,
+        ),
         (|world| world.facts.cluster.as_mut().unwrap().shoot_spec_seed = "other".into(), Reason::NotOurs),
         (|world| world.facts.cluster = None, Reason::ClusterAbsent),
         (
@@ -360,48 +368,4 @@ fn what_the_migration_left_over_comes_off_every_machine_but_those_of_stackit() {
     world.facts.machines.get_mut(&name(1)).unwrap().exception =
         Some(mcm_migration_core::domain::Exception::of("by-hand"));
     assert_eq!(world.next(), Next::Do(vec![clean(0), clean(1), clean(2)]));
-}
-
-#[test]
-fn the_outline_tells_every_step_and_everything_that_holds_it() {
-    let mut world = world();
-    world.facts.mcm_deployment = Some(STACKIT);
-    world.previous.remove(&name(0));
-    world.settings.regions.clear();
-    let lines = outline(&world.shoot(), world.now);
-    let state = |step: &str| lines.iter().find(|line| line.step == step).map(|line| line.state.clone()).unwrap();
-    let steps: Vec<&str> = lines.iter().map(|line| line.step).collect();
-    let wanted = [
-        "pause",
-        "guard",
-        "nodes",
-        "unlabel",
-        "write-back",
-        "clean",
-        "unmark",
-        "quarantine",
-        "disarm",
-        "guard-off",
-        "lift-pause",
-    ];
-    assert_eq!(steps, wanted);
-    assert_eq!(state("pause"), State::Done);
-    let State::Held(held) = state("guard") else { panic!("{lines:?}") };
-    let held: Vec<Reason> = held.iter().map(|because| because.reason).collect();
-    assert_eq!(held, [Reason::PreviousIdUnknown, Reason::StackitMcmDeployed]);
-    let written = vec!["m-0: previous-id-unknown (m-0)".to_owned(), format!("m-1: {}", old_id(1))];
-    assert_eq!(state("write-back"), State::Would(written));
-    assert_eq!(state("unmark"), State::Would(vec!["w".to_owned()]));
-    assert_eq!(state("disarm"), State::Would(Vec::new()));
-    assert_eq!(state("lift-pause"), State::Done, "an operator's own pause");
-    assert_eq!(state("unlabel"), State::Would(vec!["list eu01".to_owned()]));
-
-    let mut world = rolling_back();
-    world.carry_out(&Step::List { region: eu01() });
-    let lines = outline(&world.shoot(), world.now);
-    assert_eq!(lines[1], Line { step: "guard", state: State::Done });
-    let State::Would(labels) = &lines[3].state else { panic!("{lines:?}") };
-    assert_eq!(labels[0], "m-0: kubernetes.io/cluster, kubernetes.io/machine, kubernetes.io/machineclass");
-    world.facts.cluster = Some(ClusterFacts::default());
-    assert!(matches!(&outline(&world.shoot(), world.now)[..], [Line { step: "pause", state: State::Held(_) }]));
 }

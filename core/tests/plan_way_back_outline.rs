@@ -4,10 +4,11 @@
 mod way_back;
 mod worlds;
 
-use mcm_migration_core::domain::Region;
+use mcm_migration_core::decide::ClusterFacts;
+use mcm_migration_core::domain::{Reason, Region};
 use mcm_migration_core::plan::Listed;
-use mcm_migration_core::plan::way_back::{State, outline};
-use way_back::{Kind, World, eu01, name, old_id, server_id};
+use mcm_migration_core::plan::way_back::{Line, State, Step, outline};
+use way_back::{Kind, STACKIT, World, eu01, name, old_id, rolling_back, server_id, world};
 
 fn line(world: &World, step: &str) -> Option<State> {
     let lines = outline(&world.shoot(), world.now);
@@ -60,4 +61,48 @@ fn a_region_that_two_machines_call_differently_is_not_guessed() {
         world.settings.regions.insert("RegionTwo".to_owned(), Region::parse("eu01").unwrap());
     };
     assert_eq!(previous(two_names), unknown);
+}
+
+#[test]
+fn the_outline_tells_every_step_and_everything_that_holds_it() {
+    let mut world = world();
+    world.facts.mcm_deployment = Some(STACKIT);
+    world.previous.remove(&name(0));
+    world.settings.regions.clear();
+    let lines = outline(&world.shoot(), world.now);
+    let state = |step: &str| lines.iter().find(|line| line.step == step).map(|line| line.state.clone()).unwrap();
+    let steps: Vec<&str> = lines.iter().map(|line| line.step).collect();
+    let wanted = [
+        "pause",
+        "guard",
+        "nodes",
+        "unlabel",
+        "write-back",
+        "clean",
+        "unmark",
+        "quarantine",
+        "disarm",
+        "guard-off",
+        "lift-pause",
+    ];
+    assert_eq!(steps, wanted);
+    assert_eq!(state("pause"), State::Done);
+    let State::Held(held) = state("guard") else { panic!("{lines:?}") };
+    let held: Vec<Reason> = held.iter().map(|because| because.reason).collect();
+    assert_eq!(held, [Reason::PreviousIdUnknown, Reason::StackitMcmDeployed]);
+    let written = vec!["m-0: previous-id-unknown (m-0)".to_owned(), format!("m-1: {}", old_id(1))];
+    assert_eq!(state("write-back"), State::Would(written));
+    assert_eq!(state("unmark"), State::Would(vec!["w".to_owned()]));
+    assert_eq!(state("disarm"), State::Would(Vec::new()));
+    assert_eq!(state("lift-pause"), State::Done, "an operator's own pause");
+    assert_eq!(state("unlabel"), State::Would(vec!["list eu01".to_owned()]));
+
+    let mut world = rolling_back();
+    world.carry_out(&Step::List { region: eu01() });
+    let lines = outline(&world.shoot(), world.now);
+    assert_eq!(lines[1], Line { step: "guard", state: State::Done });
+    let State::Would(labels) = &lines[3].state else { panic!("{lines:?}") };
+    assert_eq!(labels[0], "m-0: kubernetes.io/cluster, kubernetes.io/machine, kubernetes.io/machineclass");
+    world.facts.cluster = Some(ClusterFacts::default());
+    assert!(matches!(&outline(&world.shoot(), world.now)[..], [Line { step: "pause", state: State::Held(_) }]));
 }

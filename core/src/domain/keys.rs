@@ -24,6 +24,10 @@ pub const EXCEPTION: &str = "mcm-migration.stackit.cloud/exception";
 /// Namespace: the guard. Values: see [`crate::domain::GuardLabel`].
 pub const GUARD: &str = "mcm-migration.stackit.cloud/guard";
 
+/// Namespace: the `resourceVersion` that the write names which takes [`GUARD`] off; the policy `keep-guard` asks for it in that very write. What is left
+/// of it afterwards says nothing.
+pub const GUARD_OFF: &str = "mcm-migration.stackit.cloud/guard-off";
+
 /// MachineMigration: a rollback has paused it, and lifts the pause when it is through. Without it the pause is an operator's own.
 pub const PAUSED_BY_ROLLBACK: &str = "mcm-migration.stackit.cloud/paused-by-rollback";
 

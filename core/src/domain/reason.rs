@@ -279,6 +279,12 @@ reasons! {
     StackitMachinesRemain, "stackit-machines-remain",
         "A Machine was made by the STACKIT provider, or has no provider ID: the OpenStack provider could neither run nor delete its server.",
         "Make its pool smaller with this Machine first (`machinepriority.machine.sapcloud.io: \"1\"`) while the STACKIT machine-controller-manager still runs, or leave it behind by `--leave-behind` and `--yes-vm-stays`; its server then stays.";
+    RollOutUnfinished, "roll-out-unfinished",
+        "Machines have a class that no MachineDeployment names which the Worker wants: on the way back nobody turns such a class, and the OpenStack provider refuses to delete its Machines.",
+        "Let the roll-out, or the removal of the pool, finish forward: with the Deployment STACKIT's, the guard `closed` and no pause; then begin the way back.";
+    ClassLeftStackit, "class-left-stackit",
+        "The shoot is back, but a MachineClass stayed `stackit` because a roll-out came together with the switch back; the OpenStack provider refuses to delete its Machines. No server is lost.",
+        "Give the class `provider` and `providerSpec` of the new class of its pool; docs/rollback.md has the command.";
     StackitMcmDeployed, "stackit-mcm-deployed",
         "The pod template of the Deployment `machine-controller-manager` has a container of the STACKIT provider.",
         "Let Gardener switch the shoot back to OpenStack; it writes the Deployment first.";
@@ -306,6 +312,9 @@ reasons! {
     StillLabelled, "still-labelled",
         "The server of a Machine still carries a label of the STACKIT provider: with its old ID it would die as soon as that provider returns.",
         "Nothing; the labels are taken off first. If they come back, find out who sets them.";
+    LabelDomainDiffers, "label-domain-differs",
+        "The server of a Machine carries a class label under another domain than `--label-domain`; a STACKIT provider that knows that domain would delete the server once its Machine has its old ID.",
+        "Run the command with the `--label-domain` of `serve`. A label that an older domain left over is taken off by `sweep --delete` before the way back, or by hand while no STACKIT machine-controller-manager lives.";
     ReadFailed, "read-failed",
         "The API server refused or did not answer a question that the step needs.",
         "Read the answer that is named with it, and run the command again.";

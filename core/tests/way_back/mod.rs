@@ -11,13 +11,15 @@ use mcm_migration_core::domain::{
 use mcm_migration_core::plan::way_back::{Next, Step, WayBack};
 use mcm_migration_core::plan::{
     ClassDetails, CloudView, Direction, LeaseSighting, Listed, ListedParts, Moment, NodeSeen, NodesRule, Seen,
-    Settings, part_labels,
+    Settings, every_node_ready_long_enough, part_labels,
 };
 use serde_json::json;
 
 use crate::worlds::{PROJECT, switched_shoot};
 
 pub const CLASS: &str = "pool-a-z1-aaaaa";
+/// The MachineDeployment that the Worker wants.
+pub const POOL: &str = "pool-a-z1";
 pub const SHOOT: &str = "shoot--p--s";
 pub const STACKIT: McmContainers = McmContainers { openstack: false, stackit: true };
 pub const OPENSTACK: McmContainers = McmContainers { openstack: true, stackit: false };
@@ -115,11 +117,13 @@ impl World {
             classes: classes.iter().map(|(name, class)| (name.clone(), class.provider)).collect(),
             mcm_deployment: Some(OPENSTACK),
             mcm_pods: [("mcm-1".into(), pod("u1", OPENSTACK))].into(),
+            machine_deployments: [(POOL.into(), CLASS.into())].into(),
             machines: BTreeMap::new(),
             ..switched_shoot()
         };
         for worker in facts.workers.values_mut() {
             worker.marked = true;
+            worker.wanted_machine_deployments = vec![POOL.into()];
         }
         let (mut previous, mut servers, mut parts) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for (n, kind) in kinds.iter().enumerate() {
@@ -169,10 +173,12 @@ impl World {
 
     /// One look of the command, some time after the last.
     pub fn look(&mut self, after: Duration) {
-        let were_gone = self.seen.other_gone().is_some();
         self.now += after;
+        let ready =
+            |gone| every_node_ready_long_enough(self.nodes.as_deref()?, gone, self.now, &self.settings.nodes).ok();
+        let off = self.seen.other_gone().and_then(ready).is_some();
         self.seen.observe(&self.facts, false, self.now);
-        if were_gone {
+        if off {
             self.seen.observe_machines(self.facts.machines.keys().map(|name| &**name));
         }
         let renewed = if self.renews { format!("{:?}", self.now) } else { "never".to_owned() };

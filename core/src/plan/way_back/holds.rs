@@ -1,5 +1,7 @@
+use std::collections::BTreeSet;
+
 use crate::decide::{Because, MachineFacts};
-use crate::domain::{GuardLabel, ProviderId, Reason};
+use crate::domain::{GuardLabel, Provider, ProviderId, Reason};
 use crate::plan::{Moment, NodesNotYet, Ownership, every_node_ready_long_enough, ownership};
 
 use super::labels::server_of;
@@ -50,6 +52,8 @@ impl WayBack<'_> {
         if !template.openstack && !template.stackit {
             holds.others.push(Because::of(Reason::OpenstackMcmMissing));
         }
+        let unwanted: BTreeSet<&str> = self.of_unwanted_classes().map(|(_, machine)| &*machine.class).collect();
+        holds.others.extend(unwanted.into_iter().map(|class| Because::about(Reason::RollOutUnfinished, class)));
         let foreign = |machine: &MachineFacts| matches!(ProviderId::of(&machine.provider_id), ProviderId::Foreign(_));
         for (name, machine) in &facts.machines {
             if foreign(machine) && !self.leave_behind.contains(name) {
@@ -75,6 +79,34 @@ impl WayBack<'_> {
             }
         }
         holds
+    }
+
+    /// The Machines whose class no MachineDeployment names that the Worker wants. Gardener turns the classes that it still wants and no others: one
+    /// that a roll-out leaves behind would stay `stackit`, and the OpenStack provider refuses to delete its Machines. Forward, the side task
+    /// retires such classes; here nobody does, so a roll-out is finished before the way back begins. Machines of STACKIT are none of it: they
+    /// are gone by then, or left behind.
+    fn of_unwanted_classes(&self) -> impl Iterator<Item = (&Box<str>, &MachineFacts)> {
+        let facts = self.facts;
+        let wanted = facts.workers.values().flat_map(|worker| &worker.wanted_machine_deployments);
+        let wanted: BTreeSet<&str> =
+            wanted.filter_map(|name| facts.machine_deployments.get(name)).map(|class| &**class).collect();
+        facts.machines.iter().filter(move |(name, machine)| {
+            !wanted.contains(&*machine.class) && !self.is_of_stackit(name, machine) && server_of(machine).is_some()
+        })
+    }
+
+    /// The classes that stayed `stackit` when Gardener turned those it wants, because a roll-out came together with the switch back.
+    pub(super) fn classes_left_stackit(&self) -> Vec<Because> {
+        let facts = self.facts;
+        if facts.openstack_class().is_none()
+            || facts.stackit_remains().next().is_some()
+            || !facts.openstack_mcm_deployed()
+        {
+            return Vec::new();
+        }
+        let left = self.of_unwanted_classes().map(|(_, machine)| &*machine.class);
+        let left: BTreeSet<&str> = left.filter(|class| facts.classes.get(*class) == Some(&Provider::Stackit)).collect();
+        left.into_iter().map(|class| Because::about(Reason::ClassLeftStackit, class)).collect()
     }
 
     /// The Machines that the STACKIT provider made, or may be making, and that nobody leaves behind. The OpenStack provider could neither run

@@ -6,6 +6,14 @@ use crate::plan::{Listed, Moment, Settings, part_labels};
 
 use super::{LabelsOf, Step, WayBack};
 
+/// Why the labels of a server are not taken off now.
+pub(super) enum NoStep {
+    /// Somebody has to decide first.
+    Refused(Because),
+    /// The API refuses to change the server until somebody changes its state.
+    Deferred(Because),
+}
+
 impl<'a> WayBack<'a> {
     /// The regions in which servers of the shoot are: those of its classes.
     #[must_use]
@@ -29,21 +37,39 @@ impl<'a> WayBack<'a> {
         ours.map(|(key, _)| &**key).collect()
     }
 
+    /// A class label under another domain than `--label-domain`: its value is a class of the namespace. A STACKIT provider that knows this domain
+    /// would take the server for an orphan, so it is not left there silently; and it is not taken off either, since the flag may be wrong.
+    fn class_label_of_another_domain<'s>(&self, server: &'s Server) -> Option<&'s str> {
+        let ours = self.our_labels(server);
+        let mut others = server.labels.iter().filter(|(key, class)| {
+            key.ends_with("/machineclass") && self.classes.contains_key(*class) && !ours.contains(&***key)
+        });
+        others.next().map(|(key, _)| &**key)
+    }
+
     /// What takes our labels off the server of a Machine that came from OpenStack, by LISTs that may still be acted on; none where it carries none.
     ///
     /// # Errors
-    /// A server that carries them and has another name is somebody else's: nothing is taken off it.
-    pub(super) fn label_step(&self, name: &str, server: ServerId, now: Moment) -> Result<Option<Step>, Because> {
+    /// A server that carries them and has another name is somebody else's: nothing is taken off it. Nor is it where another domain's labels are on
+    /// it, or while the API refuses to change it.
+    pub(super) fn label_step(&self, name: &str, server: ServerId, now: Moment) -> Result<Option<Step>, NoStep> {
         for region in self.regions() {
             let Some(found) = self.cloud.fresh(&region, now).and_then(|listed| listed.servers.get(&server)) else {
                 continue;
             };
-            let ours = self.our_labels(found);
-            if ours.is_empty() {
+            let (ours, other) = (self.our_labels(found), self.class_label_of_another_domain(found));
+            if ours.is_empty() && other.is_none() {
                 continue;
             }
             if *found.name != *name {
-                return Err(Because::about(Reason::NameMismatch, format!("{name}: {}", found.name)));
+                return Err(NoStep::Refused(Because::about(Reason::NameMismatch, format!("{name}: {}", found.name))));
+            }
+            if let Some(key) = other {
+                return Err(NoStep::Refused(Because::about(Reason::LabelDomainDiffers, format!("{name}: {key}"))));
+            }
+            if found.status.forbids_changes() {
+                let state = format!("{name}: {:?}", found.status);
+                return Err(NoStep::Deferred(Because::about(Reason::ServerDeferred, state)));
             }
             let keys = ours.into_iter().map(Into::into).collect();
             return Ok(Some(Step::Unlabel { machine: name.into(), region, server, keys }));
@@ -92,7 +118,10 @@ impl<'a> WayBack<'a> {
             // Its region is known only by its class.
             return if in_a_class.is_some() { LabelsOf::Gone } else { LabelsOf::Unknown };
         }
-        match found.into_iter().find_map(|server| self.our_labels(server).into_iter().next()) {
+        let label = |server: &'a Server| {
+            self.our_labels(server).into_iter().next().or_else(|| self.class_label_of_another_domain(server))
+        };
+        match found.into_iter().find_map(label) {
             None => LabelsOf::Off,
             Some(key) => LabelsOf::On(key),
         }

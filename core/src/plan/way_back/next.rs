@@ -5,7 +5,7 @@ use crate::decide::{Because, MachineFacts};
 use crate::domain::{GuardLabel, LegacyProviderId, ProviderId, Reason};
 use crate::plan::{Moment, quarantine_is_over};
 
-use super::labels::server_of;
+use super::labels::{NoStep, server_of};
 use super::{Ends, Next, Step, WayBack, may_write_back};
 
 impl WayBack<'_> {
@@ -32,7 +32,11 @@ impl WayBack<'_> {
         if self.facts.migration.is_some_and(|migration| migration.armed) {
             return Next::Do(vec![Step::Disarm]);
         }
-        if self.paused_by_us { Next::Do(vec![Step::LiftPause]) } else { Next::Done }
+        if self.paused_by_us {
+            return Next::Do(vec![Step::LiftPause]);
+        }
+        let left = self.classes_left_stackit();
+        if left.is_empty() { Next::Done } else { Next::Wait { reasons: left, ends: Ends::ByOthers } }
     }
 
     fn closed(&self, now: Moment) -> Next {
@@ -75,16 +79,22 @@ impl WayBack<'_> {
         }
         let stale = self.regions().into_iter().filter(|region| self.cloud.fresh(region, now).is_none());
         some(stale.map(|region| Step::List { region }).collect()).or_else(|| {
-            let (mut steps, mut refused) = (Vec::new(), Vec::new());
+            let (mut steps, mut refused, mut deferred) = (Vec::new(), Vec::new(), Vec::new());
             for (name, machine) in self.servers() {
                 let Some(server) = server_of(machine) else { continue };
                 match self.label_step(name, server, now) {
-                    Err(because) => refused.push(because),
+                    Err(NoStep::Refused(because)) => refused.push(because),
+                    Err(NoStep::Deferred(because)) => deferred.push(because),
                     Ok(None) => {}
                     Ok(Some(step)) => steps.push(step),
                 }
             }
-            if refused.is_empty() { some(steps) } else { Some(Next::Refuse(refused)) }
+            if !refused.is_empty() {
+                return Some(Next::Refuse(refused));
+            }
+            // The others first; a server that the API lets nobody change is somebody's to start again.
+            some(steps)
+                .or_else(|| (!deferred.is_empty()).then_some(Next::Wait { reasons: deferred, ends: Ends::ByOthers }))
         })
     }
 
