@@ -13,8 +13,8 @@ use rig::shoot::Shoot;
 use serde_json::json;
 
 /// Every step that writes, in the order of the way back.
-const STEPS: [&str; 9] =
-    ["pause", "guard", "unlabel", "write-back", "clean", "unmark", "disarm", "guard-off", "lift-pause"];
+const STEPS: [&str; 10] =
+    ["pause", "guard", "unlabel", "unlabel-part", "write-back", "clean", "unmark", "disarm", "guard-off", "lift-pause"];
 /// Kills at random moments besides.
 const RANDOM: usize = if cfg!(feature = "long") { 40 } else { 6 };
 /// The variable that repeats a run.
@@ -29,7 +29,7 @@ enum Point {
     After(Duration),
 }
 
-/// Two rewritten Machines, and one that has its old ID and the marker still.
+/// Two rewritten Machines, whose servers have network interfaces and volumes that were made apart, and one that has its old ID and the marker still.
 async fn shoot(back: &Back, name: &str) -> Shoot {
     let shoot = back.migrated_as(Shoot::new(name).legacy_machines(1).migrated_machines(2)).await;
     let legacy = shoot.machines().swap_remove(0);
@@ -39,6 +39,9 @@ async fn shoot(back: &Back, name: &str) -> Shoot {
         }
     });
     back.annotate(&shoot.machine(&legacy, ""), &json!({MARKER: "true", MIGRATED: "true"})).await;
+    for machine in &shoot.machines()[1..] {
+        back.label_parts(&shoot, machine);
+    }
     back.switched_back(&shoot).await;
     shoot
 }
@@ -71,6 +74,7 @@ async fn kill_and_go_on(back: &Back, number: usize, point: Point) {
     let run = back.run(&shoot, &[]).await;
     assert_eq!(run.code, 0, "{point:?}: {run:#?}");
     back.assert_back(&shoot).await;
+    assert_eq!(back.foreign_parts(&shoot), 4, "{point:?}: the labels of others stay");
     let migration = back.migration(&shoot).await;
     assert_eq!(migration["spec"]["paused"], false, "{point:?}: {migration}");
     let kept = migration["status"]["rollback"]["steps"].as_array().cloned().unwrap_or_default();

@@ -9,7 +9,7 @@ use mcm_stand_in::{Mcm, Options};
 use rig::shoot::{Provider, Shoot, class, mcm_deployment, mcm_pod};
 use rig::{Product, arm_by_hand, install, objects};
 use serde_json::{Value, json};
-use simulator::{Call, Operation};
+use simulator::{Call, Operation, Volume};
 
 use crate::side_task_support::{LONG, Seed};
 use crate::support::binary;
@@ -76,6 +76,27 @@ impl Back {
                 server.labels.set(*key, value);
             }
             server.labels.set(FOREIGN.0, FOREIGN.1);
+        });
+    }
+
+    /// Network interface and volume that OpenStack made apart for a Machine's server, with this program's labels and one of somebody else's.
+    pub fn label_parts(&self, shoot: &Shoot, machine: &str) {
+        let server = shoot.server_id(machine);
+        let (namespace, id) = (shoot.namespace(), server.clone());
+        let labels = [
+            ("mcm-migration-machine", machine),
+            ("mcm-migration-shoot", &namespace),
+            ("mcm-migration-server", &id),
+            FOREIGN,
+        ];
+        self.seed.cloud().change_server(&server, |server| {
+            server.volumes.push(Volume::boot(machine));
+            let nics = server.nics.iter_mut().map(|nic| &mut nic.labels);
+            for part in nics.chain(server.volumes.iter_mut().map(|volume| &mut volume.labels)) {
+                for (key, value) in labels {
+                    part.set(key, value);
+                }
+            }
         });
     }
 
@@ -187,6 +208,14 @@ impl Back {
         let nics = cloud.nics(&project).into_iter().map(|(nic, _)| nic.labels);
         let labels = nics.chain(cloud.volumes(&project).into_iter().map(|(volume, _)| volume.labels));
         labels.filter(|labels| labels.text("mcm-migration-machine").is_some()).count()
+    }
+
+    /// How many network interfaces and volumes of the shoot's project carry the label of somebody else.
+    pub fn foreign_parts(&self, shoot: &Shoot) -> usize {
+        let (cloud, project) = (self.seed.cloud(), shoot.project_id());
+        let nics = cloud.nics(&project).into_iter().map(|(nic, _)| nic.labels);
+        let labels = nics.chain(cloud.volumes(&project).into_iter().map(|(volume, _)| volume.labels));
+        labels.filter(|labels| labels.text(FOREIGN.0) == Some(FOREIGN.1)).count()
     }
 
     /// The version of every object that the command might write.
