@@ -238,3 +238,32 @@ async fn a_dry_run_tells_the_whole_way_and_writes_nothing() {
     );
     assert_untouched(&back, &shoot, "closed").await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_the_api_lets_nobody_change_is_waited_for_and_named() {
+    let back = Back::start().await;
+    let shoot = back.migrated("shelved", 2).await;
+    back.switched_back(&shoot).await;
+    let shelved = shoot.machines().swap_remove(0);
+    let state = |state: &'static str| {
+        back.seed.cloud().change_server(&shoot.server_id(&shelved), |server| server.status = state.to_owned());
+    };
+    state("DEALLOCATED");
+    let run = back.run(&shoot, &[]).await;
+    assert_eq!(run.code, 2, "{run:#?}");
+    assert_eq!(run.subjects("server-deferred"), [format!("{shelved}: Deallocated")], "{run:#?}");
+    assert_eq!(back.guard(&shoot).await.as_deref(), Some("rolling-back"));
+    state("ACTIVE");
+    let run = back.run(&shoot, &[]).await;
+    assert_eq!(run.code, 0, "{run:#?}");
+    back.assert_back(&shoot).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_may_not_read_the_shoot_is_told_so_by_a_dry_run_too() {
+    let mut back = Back::start().await;
+    let shoot = back.migrated("closed-to", 1).await;
+    back.operator = back.seed.server.user_kubeconfig("nobody", &[]).unwrap();
+    let run = back.run(&shoot, &["--dry-run"]).await;
+    assert_eq!((run.code, run.reasons()), (1, vec!["read-failed".to_owned()]), "{run:#?}");
+}

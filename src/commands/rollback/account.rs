@@ -28,7 +28,7 @@ pub(super) async fn begin(
 ) -> Result<(), CallError> {
     change(seed, namespace, |account, now| {
         if anew {
-            *account = fresh(now);
+            begin_anew(account, now);
         }
         account.ended = None;
         keep_left_behind(account, left_behind);
@@ -81,6 +81,12 @@ fn fresh(now: Timestamp) -> RollbackAccount {
     RollbackAccount { began: Time(now), ended: None, left_behind: Vec::new(), left_behind_total: 0, steps: Vec::new() }
 }
 
+/// Another way back of the same shoot. What an earlier one left behind is still somebody's to delete by hand.
+fn begin_anew(account: &mut RollbackAccount, now: Timestamp) {
+    let before = std::mem::replace(account, fresh(now));
+    (account.left_behind, account.left_behind_total) = (before.left_behind, before.left_behind_total);
+}
+
 fn keep_left_behind(account: &mut RollbackAccount, names: &[String]) {
     for name in names {
         if !account.left_behind.contains(name) && account.left_behind.len() < NAMES {
@@ -120,5 +126,27 @@ async fn change(
             Err(error) if error.is_conflict() && tries > 1 => tries -= 1,
             other => return other.map(drop),
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_way_back_keeps_what_an_earlier_one_left_behind() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let (then, now) = (Timestamp::from_second(1).unwrap(), Timestamp::from_second(2).unwrap());
+        let mut account = fresh(then);
+        account.ended = Some(Time(then));
+        let step =
+            RollbackStep { step: "pause".to_owned(), began: Time(then), ended: None, objects: 1, text: String::new() };
+        account.steps.push(step);
+        keep_left_behind(&mut account, &names(&["a", "b"]));
+        begin_anew(&mut account, now);
+        assert_eq!((account.began.0, account.ended.is_none(), account.steps.len()), (now, true, 0));
+        keep_left_behind(&mut account, &names(&["b", "c"]));
+        assert_eq!((account.left_behind, account.left_behind_total), (names(&["a", "b", "c"]), 3));
     }
 }

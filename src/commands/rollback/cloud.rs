@@ -4,16 +4,22 @@ use std::collections::BTreeSet;
 
 use futures::FutureExt;
 use mcm_migration_core::decide::Because;
-use mcm_migration_core::domain::{PartId, PartKind, Reason, Region, Server, ServerId};
+use mcm_migration_core::domain::{PartId, PartKind, ProjectId, Reason, Region, Server, ServerId};
 use mcm_migration_core::plan::way_back::may_write_old;
 use mcm_migration_core::plan::{Listed, ListedParts};
 use secrecy::ExposeSecret;
 
-use super::sight::Sight;
+use super::sight::{SLEPT, Sight};
 use super::writes::Failed;
 use crate::cloud::{Check, CloudError, Clouds, ProjectClient, ServiceAccountKey};
 use crate::sidetask::{because, read_credentials};
 use crate::world::{machine_to_write_back, owner_and_mcm};
+
+/// A Machine, with the ID that the step was planned for.
+pub(super) struct Planned<'a> {
+    pub(super) name: &'a str,
+    pub(super) id: &'a str,
+}
 
 /// The client of the shoot's project, kept while project and key stay the same.
 pub(super) struct Session {
@@ -44,11 +50,25 @@ impl Session {
         Ok(client)
     }
 
+    /// The client, and one that asks before each try of a write whether all that it relies on still holds.
+    async fn open_for(
+        &mut self,
+        sight: &Sight,
+        machine: &Planned<'_>,
+    ) -> Result<(ProjectClient, ProjectClient), Failed> {
+        let client = self.open(sight).await?;
+        let checked = client.checked(check(sight, machine, client.project()));
+        Ok((client, checked))
+    }
+
     /// LISTs the servers of a region.
     pub(super) async fn list(&mut self, sight: &mut Sight, region: &Region) -> Result<(), Failed> {
         let client = self.open(sight).await?;
-        let asked = sight.now();
-        let servers = client.list_servers(region).await.map_err(|error| failed(&error))?;
+        let (asked, sleeps) = (sight.now(), sight.sleeps);
+        let servers = sight.beside(client.list_servers(region)).await.map_err(|error| failed(&error))?;
+        if sight.sleeps > sleeps {
+            return Err(Failed::Changed(SLEPT.to_owned()));
+        }
         sight.cloud.lists.insert(region.clone(), Listed::new(servers, asked));
         Ok(())
     }
@@ -57,21 +77,19 @@ impl Session {
     pub(super) async fn unlabel(
         &mut self,
         sight: &mut Sight,
-        machine: &str,
+        machine: &Planned<'_>,
         region: &Region,
         server: ServerId,
         keys: &BTreeSet<Box<str>>,
     ) -> Result<(), Failed> {
-        let client = self.open(sight).await?;
-        let planned = sight.snapshot.facts.machines.get(machine).map(|machine| machine.provider_id.clone());
-        let checked = client.checked(check(sight, machine, planned.unwrap_or_default(), client.project()));
+        let (client, checked) = self.open_for(sight, machine).await?;
         let keys: BTreeSet<String> = keys.iter().map(ToString::to_string).collect();
-        let done = async {
+        let call = async {
             let answer = checked.remove_server_labels(region, server, &keys).await?;
             let read = client.get_server(region, server).await?;
             Ok((answer, read))
         };
-        let (answer, read): (Server, Server) = match done.await {
+        let (answer, read): (Server, Server) = match sight.beside(call).await {
             Ok(both) => both,
             Err(CloudError::Gone(_)) => {
                 // What the last LIST shows is no longer so.
@@ -100,7 +118,7 @@ impl Session {
     ) -> Result<(), Failed> {
         let client = self.open(sight).await?;
         let asked = sight.now();
-        match client.list_parts(region, kind).await {
+        match sight.beside(client.list_parts(region, kind)).await {
             Ok(parts) => {
                 sight.cloud.parts.insert((region.clone(), kind), ListedParts::new(parts, asked));
                 Ok(())
@@ -113,16 +131,14 @@ impl Session {
     pub(super) async fn unlabel_part(
         &mut self,
         sight: &mut Sight,
-        machine: &str,
+        machine: &Planned<'_>,
         region: &Region,
         part: PartId,
         keys: &BTreeSet<Box<str>>,
     ) -> Result<(), Failed> {
-        let client = self.open(sight).await?;
-        let planned = sight.snapshot.facts.machines.get(machine).map(|machine| machine.provider_id.clone());
-        let checked = client.checked(check(sight, machine, planned.unwrap_or_default(), client.project()));
+        let (_, checked) = self.open_for(sight, machine).await?;
         let keys: BTreeSet<String> = keys.iter().map(ToString::to_string).collect();
-        match checked.remove_part_labels(region, part, &keys).await {
+        match sight.beside(checked.remove_part_labels(region, part, &keys)).await {
             Ok(answer) if keys.iter().any(|key| answer.labels.contains_key(key.as_str())) => {
                 let shown = Because::about(Reason::StillLabelled, part.to_string());
                 Err(leave_out(sight, region, part.kind(), shown))
@@ -145,11 +161,11 @@ fn leave_out(sight: &mut Sight, region: &Region, kind: PartKind, because: Becaus
 }
 
 /// What is asked right before each try of the write: the gate, and that the Machine is the one that was planned for.
-fn check(sight: &Sight, machine: &str, planned: Box<str>, project: mcm_migration_core::domain::ProjectId) -> Check {
-    let (client, namespace, machine) = (sight.seed.client(), sight.namespace.clone(), machine.to_owned());
+fn check(sight: &Sight, machine: &Planned<'_>, project: ProjectId) -> Check {
+    let (client, namespace) = (sight.seed.client(), sight.namespace.clone());
+    let planned: (String, String) = (machine.name.to_owned(), machine.id.to_owned());
     Check::new(move || {
-        let (client, namespace, machine, planned) =
-            (client.clone(), namespace.clone(), machine.clone(), planned.clone());
+        let (client, namespace, (machine, planned)) = (client.clone(), namespace.clone(), planned.clone());
         async move {
             let facts = owner_and_mcm(&client, &namespace).await.map_err(|error| error.to_string())?;
             may_write_old(&facts).map_err(|why| Failed::from(why).to_string())?;
@@ -158,7 +174,7 @@ fn check(sight: &Sight, machine: &str, planned: Box<str>, project: mcm_migration
             }
             let now = machine_to_write_back(&client, &namespace, &machine).await.map_err(|error| error.to_string())?;
             match now {
-                Some((facts, ..)) if facts.provider_id == planned => Ok(()),
+                Some((facts, ..)) if *facts.provider_id == *planned => Ok(()),
                 _ => Err(format!("Machine {machine} is another now")),
             }
         }

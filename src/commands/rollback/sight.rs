@@ -1,20 +1,53 @@
 //! What is known of the shoot: read past every cache, and what this process has seen.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::time::{Duration, Instant, SystemTime};
 
 use mcm_migration_core::decide::Because;
 use mcm_migration_core::domain::{GuardLabel, Reason, keys};
 use mcm_migration_core::plan::way_back::{Next, WayBack};
-use mcm_migration_core::plan::{CloudView, Direction, Moment, NodeSeen, Seen, Settings};
+use mcm_migration_core::plan::{CloudView, Direction, Moment, NodeSeen, Seen, Settings, every_node_ready_long_enough};
 
 use crate::commands::node_watch::NodeWatch;
 use crate::seed::Seed;
 use crate::sidetask::read_lease;
 use crate::world::{MachineMigration, WayBackSnapshot, way_back_snapshot};
 
+/// How often is looked while it waits: no longer than a pod may come and go between.
+pub(super) const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// After so long without a look a pod may have come and gone unseen, so that the wait for its Node begins anew.
 const UNSEEN: Duration = Duration::from_secs(20);
+
+/// As much may the clock that counts and the one on the wall differ between two looks; time servers correct by less.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(10);
+/// Why what was planned is not done.
+pub(super) const SLEPT: &str = "this machine slept meanwhile, or its clock was set: everything is looked at again";
+
+/// What may have gone unseen between two looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gap {
+    /// Nothing that lasts.
+    None,
+    /// A pod may have come and gone.
+    Unseen,
+    /// The clock that counts stood still, as it does while the machine of an operator sleeps: nothing that was timed by it is worth anything, the
+    /// age of an ID, which may have gone forward and back meanwhile, or of a LIST.
+    Slept,
+}
+
+/// The gap between two looks, each with the clock that counts and the one on the wall. A wall clock that was set looks like sleep, and costs one wait.
+fn gap(before: (Moment, SystemTime), now: (Moment, SystemTime)) -> Gap {
+    let counted = now.0.saturating_sub(before.0);
+    let differ = match now.1.duration_since(before.1) {
+        Ok(passed) => passed.abs_diff(counted),
+        Err(back) => back.duration() + counted,
+    };
+    if differ > CLOCKS_DIFFER {
+        return Gap::Slept;
+    }
+    if counted > UNSEEN { Gap::Unseen } else { Gap::None }
+}
 
 /// What is known of one shoot.
 pub(super) struct Sight {
@@ -29,6 +62,8 @@ pub(super) struct Sight {
     nodes: Option<NodeWatch>,
     seen: Seen,
     looked: Option<(Moment, SystemTime)>,
+    /// How often it slept.
+    pub(super) sleeps: u32,
     started: Instant,
 }
 
@@ -53,6 +88,7 @@ impl Sight {
             nodes,
             seen: Seen::of(Direction::Back),
             looked: None,
+            sleeps: 0,
             started: Instant::now(),
         }
     }
@@ -66,12 +102,16 @@ impl Sight {
     pub(super) async fn look(&mut self) -> Result<(), Because> {
         let not_read = |error: &dyn std::fmt::Display| Because::about(Reason::ReadFailed, error.to_string());
         let client = self.seed.client();
-        // The clock that counts stands still while the machine of an operator sleeps; the one on the wall does not.
-        let slept = |wall: SystemTime| SystemTime::now().duration_since(wall).is_ok_and(|passed| passed > UNSEEN);
-        if self.looked.is_some_and(|(looked, wall)| self.now().saturating_sub(looked) > UNSEEN || slept(wall)) {
-            self.seen.lose_sight();
+        match self.gap() {
+            Gap::None => {}
+            Gap::Unseen => self.seen.lose_sight(),
+            Gap::Slept => {
+                (self.seen, self.cloud) = (Seen::of(Direction::Back), CloudView::default());
+                self.sleeps += 1;
+            }
         }
-        let were_gone = self.seen.other_gone().is_some();
+        // Asked before the Machines are listed: one that the list lacks was made when nobody could make servers in STACKIT's way any more.
+        let off = self.stackit_is_off();
         let read = way_back_snapshot(&client, &self.namespace).await;
         let migration = self.seed.migration(&self.namespace).await;
         let (Ok(snapshot), Ok(migration)) = (read.as_ref(), migration.as_ref()) else {
@@ -87,8 +127,7 @@ impl Sight {
         let answered = self.now();
         self.looked = Some((answered, SystemTime::now()));
         self.seen.observe(&self.snapshot.facts, false, answered);
-        if were_gone {
-            // The list was asked for after the last STACKIT pod had been seen gone.
+        if off {
             self.seen.observe_machines(self.snapshot.facts.machines.keys().map(|name| &**name));
         }
         let asked = self.now();
@@ -98,6 +137,45 @@ impl Sight {
         }
         self.nodes_now = self.nodes.as_ref().and_then(|nodes| nodes.seen().ok());
         Ok(())
+    }
+
+    fn gap(&self) -> Gap {
+        self.looked.map_or(Gap::None, |looked| gap(looked, (self.now(), SystemTime::now())))
+    }
+
+    /// Whether this machine has slept since the last look.
+    pub(super) fn has_slept(&self) -> bool {
+        self.gap() == Gap::Slept
+    }
+
+    /// Waits for a call to the cloud, and goes on looking meanwhile: a cloud that is slow must not cost what was seen. What such a look shows is
+    /// planned from after the call.
+    pub(super) async fn beside<T>(&mut self, call: impl Future<Output = T>) -> T {
+        let mut call = pin!(call);
+        loop {
+            let look = async {
+                tokio::time::sleep(LOOK_EVERY).await;
+                // One that fails forgets by itself what it must, and is made again after the call.
+                self.look().await.ok()
+            };
+            tokio::select! {
+                biased;
+                done = &mut call => return done,
+                _ = look => {}
+            }
+        }
+    }
+
+    /// The ID that a Machine was last seen with; empty without any.
+    pub(super) fn provider_id(&self, machine: &str) -> Box<str> {
+        self.snapshot.facts.machines.get(machine).map(|machine| machine.provider_id.clone()).unwrap_or_default()
+    }
+
+    /// Whether no process of the STACKIT provider can be left, on a Node that hung either.
+    fn stackit_is_off(&self) -> bool {
+        let nodes = self.nodes.as_ref().and_then(|nodes| nodes.seen().ok());
+        let (Some(gone), Some(nodes)) = (self.seen.other_gone(), nodes) else { return false };
+        every_node_ready_long_enough(&nodes, gone, self.now(), &self.settings.nodes).is_ok()
     }
 
     /// Why the Nodes are not known, where the API server does not give them.
@@ -136,5 +214,24 @@ impl Sight {
         let annotations = self.migration.as_ref().and_then(|migration| migration.metadata.annotations.as_ref());
         annotations
             .is_some_and(|annotations| annotations.get(keys::PAUSED_BY_ROLLBACK).is_some_and(|set| set == keys::TRUE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleep_and_a_gap_are_told_apart() {
+        let (wall, secs) = (SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000), Duration::from_secs);
+        let before = (secs(100), wall);
+        let gap = |counted, passed: i64| {
+            let passed_by = secs(passed.unsigned_abs());
+            gap(before, (secs(100 + counted), if passed < 0 { wall - passed_by } else { wall + passed_by }))
+        };
+        assert_eq!([gap(2, 2), gap(20, 20), gap(2, 11), gap(15, 6)], [Gap::None; 4]);
+        assert_eq!([gap(21, 21), gap(600, 605)], [Gap::Unseen; 2]);
+        // It slept: for some seconds, for hours, within a long call; or somebody set the clock.
+        assert_eq!([gap(2, 13), gap(2, 7200), gap(30, 300), gap(2, -9), gap(60, 40)], [Gap::Slept; 5]);
     }
 }

@@ -6,14 +6,12 @@ use mcm_migration_core::decide::Because;
 use mcm_migration_core::plan::way_back::{Ends, Next, Step, outline};
 
 use super::account;
-use super::cloud::Session;
-use super::sight::Sight;
+use super::cloud::{Planned, Session};
+use super::sight::{LOOK_EVERY, SLEPT, Sight};
 use super::tell::Teller;
 use super::writes::{Failed, write};
 use crate::commands::Exit;
 
-/// How often is looked while it waits: no longer than a pod may come and go between.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// Steps of one kind are done for so long, or so many, before everything is read again.
 const BATCH: (Duration, usize) = (Duration::from_secs(5), 25);
 /// How long it is waited for what only has to be seen: a Lease, a Node.
@@ -104,8 +102,9 @@ impl Walk {
     /// A dry run: the whole way back with what holds it. The servers are listed, and nothing is written.
     pub(super) async fn outline(mut self) -> Exit {
         if let Err(because) = self.sight.look().await {
+            // It was reached a moment ago, so it refuses to be read, which another try does not change.
             self.teller.reasons("failed", &[because], RUN_AGAIN);
-            return Exit::Restart;
+            return Exit::Failed;
         }
         for region in self.sight.way_back().regions() {
             if let Err(error) = self.session.list(&mut self.sight, &region).await {
@@ -205,8 +204,15 @@ impl Walk {
             self.begin(name, &objects).await?;
         }
         let (begun, mut done, mut first_error) = (Instant::now(), Vec::new(), None);
-        for step in steps {
-            match self.carry_out_one(step).await {
+        // What is seen while one of them is carried out must not change what the others were planned for.
+        let planned: Vec<Box<str>> = steps.iter().map(|step| self.sight.provider_id(step.subject())).collect();
+        for (step, id) in steps.iter().zip(&planned) {
+            if self.sight.has_slept() {
+                // The LISTs are older than they look.
+                first_error.get_or_insert_with(|| SLEPT.to_owned());
+                break;
+            }
+            match self.carry_out_one(step, id).await {
                 Ok(()) => done.push(step.subject().to_owned()),
                 Err(failed) => {
                     let why = failed.to_string();
@@ -244,15 +250,16 @@ impl Walk {
         written.map_err(|error| error.to_string())
     }
 
-    async fn carry_out_one(&mut self, step: &Step) -> Result<(), Failed> {
+    async fn carry_out_one(&mut self, step: &Step, id: &str) -> Result<(), Failed> {
+        let planned = Planned { name: step.subject(), id };
         match step {
             Step::List { region } => self.session.list(&mut self.sight, region).await,
-            Step::Unlabel { machine, region, server, keys } => {
-                self.session.unlabel(&mut self.sight, machine, region, *server, keys).await
+            Step::Unlabel { region, server, keys, .. } => {
+                self.session.unlabel(&mut self.sight, &planned, region, *server, keys).await
             }
             Step::ListParts { region, kind } => self.session.list_parts(&mut self.sight, region, *kind).await,
-            Step::UnlabelPart { machine, region, part, keys } => {
-                self.session.unlabel_part(&mut self.sight, machine, region, *part, keys).await
+            Step::UnlabelPart { region, part, keys, .. } => {
+                self.session.unlabel_part(&mut self.sight, &planned, region, *part, keys).await
             }
             other => write(&mut self.sight, other).await,
         }
