@@ -130,10 +130,14 @@ impl Seed {
         self.set_guard(name, version, Some(GuardLabel::CLOSED)).await
     }
 
-    /// Sets the guard's label to `value` or takes it off, if the Namespace is still the one of `version`. The answer says whether it shows.
+    /// Sets the guard's label to `value` or takes it off, if the Namespace is still the one of `version`; the guard's policy lets it be taken off only
+    /// by a write that says so. The answer says whether it shows.
     pub(crate) async fn set_guard(&self, name: &str, version: &str, value: Option<&str>) -> Result<bool, CallError> {
         let api: Api<Namespace> = Api::all(self.client());
-        let patch = json!({"metadata": {"resourceVersion": version, "labels": {keys::GUARD: value}}});
+        let off = value.is_none().then_some(version);
+        let annotations = json!({keys::GUARD_OFF: off});
+        let labels = json!({keys::GUARD: value});
+        let patch = json!({"metadata": {"resourceVersion": version, "labels": labels, "annotations": annotations}});
         let (params, patch) = (self.patching(), Patch::Merge(&patch));
         let doing = match value {
             Some(value) => format!("cannot set the guard's label on Namespace {name} to {value}"),

@@ -152,12 +152,7 @@ async fn ids_may_be_written_back_while_rolling_back_and_in_unguarded_namespaces(
 async fn the_label_changes_only_along_a_migration_and_a_rollback() {
     let cluster = cluster().await;
     let values = [None, Some("closed"), Some("rolling-back"), Some(""), Some("other")];
-    let free = [
-        (None, Some("closed")),
-        (Some("closed"), Some("rolling-back")),
-        (Some("rolling-back"), Some("closed")),
-        (Some("rolling-back"), None),
-    ];
+    let free = [(None, Some("closed")), (Some("closed"), Some("rolling-back")), (Some("rolling-back"), Some("closed"))];
     for (number, before) in values.into_iter().enumerate() {
         let namespace = format!("label-{number}");
         cluster.namespace(&namespace, before).await;
@@ -171,6 +166,43 @@ async fn the_label_changes_only_along_a_migration_and_a_rollback() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn the_label_comes_off_only_in_a_write_that_means_it() {
+    const OFF: &str = "mcm-migration.stackit.cloud/guard-off";
+    let cluster = cluster().await;
+    let off = |version: &str| json!({"metadata": {"labels": {GUARD: null}, "annotations": {OFF: version}}});
+    let version = async |namespace: &str| {
+        let namespace = cluster.json(&["get", "namespace", namespace]).await;
+        namespace["metadata"]["resourceVersion"].as_str().unwrap().to_owned()
+    };
+    cluster.namespace("meant", Some("rolling-back")).await;
+    let patch = async |patch: &serde_json::Value| {
+        cluster.kubectl(&["patch", "namespace", "meant", "--type=merge", "-p", &patch.to_string()], None).await
+    };
+    let stale = version("meant").await;
+    cluster.ok(&["annotate", "namespace", "meant", "a=b"]).await;
+    let now = version("meant").await;
+    let mut restore = off(&now);
+    restore["metadata"]["annotations"] = json!({});
+    for not_meant in [restore, off(&stale), off(""), off("true"), off(&format!("{now}0"))] {
+        patch(&not_meant).await.refused_by("keep-guard").naming("namespace meant");
+    }
+    // Said beforehand, it is stale by its own write.
+    cluster.ok(&["annotate", "namespace", "meant", &format!("{OFF}={now}")]).await;
+    cluster.label("meant", &format!("{GUARD}-"), &[]).await.refused_by("keep-guard");
+    // A closed guard is not taken off by any word.
+    cluster.namespace("closed-off", Some("closed")).await;
+    let meant = off(&version("closed-off").await).to_string();
+    let of_closed = ["patch", "namespace", "closed-off", "--type=merge", "-p", &meant];
+    cluster.kubectl(&of_closed, None).await.refused_by("keep-guard");
+
+    // As docs/rollback.md has it: whoever means it, can, also when the program is gone.
+    let meant = off(&version("meant").await);
+    patch(&meant).await.passed();
+    let namespace = cluster.json(&["get", "namespace", "meant"]).await;
+    assert!(namespace["metadata"]["labels"][GUARD].is_null(), "{namespace}");
 }
 
 #[tokio::test]
