@@ -61,6 +61,7 @@ mod restore_refuses;
 mod review_prints_the_decision;
 mod rollback_brings_a_shoot_back;
 mod rollback_killed_at_each_step;
+mod rollback_looks_on_beside_a_slow_cloud;
 mod rollback_refuses;
 mod safety_names_every_test;
 mod serving_bounds_bodies;

@@ -1,16 +1,12 @@
 //! A cloud that takes its time costs nothing of what the command has seen meanwhile.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod rollback_support;
-mod side_task_support;
-mod support;
-
 use std::time::Duration;
 
+use crate::rollback_support::{Back, Run};
+use crate::side_task_support::LONG;
 use rig::objects;
-use rollback_support::{Back, Run};
 use serde_json::Value;
-use side_task_support::LONG;
 use simulator::{Fault, FaultPlan, Operation};
 
 /// Longer than a pod may come and go unseen.
