@@ -1,7 +1,7 @@
 //! What holds the way back, and that nothing is written meanwhile that must not be.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use crate::rollback_support::{Back, MIGRATED, OURS, PREVIOUS, Run, SETTLED};
+use crate::rollback_support::{Back, GUARD, MIGRATED, OURS, PREVIOUS, Run, SETTLED};
 use crate::side_task_support::{LONG, server_of};
 use rig::objects;
 use rig::shoot::{Provider, Shoot, mcm_pod, node};
@@ -266,4 +266,22 @@ async fn who_may_not_read_the_shoot_is_told_so_by_a_dry_run_too() {
     back.operator = back.seed.server.user_kubeconfig("nobody", &[]).unwrap();
     let run = back.run(&shoot, &["--dry-run"]).await;
     assert_eq!((run.code, run.reasons()), (1, vec!["read-failed".to_owned()]), "{run:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_made_before_the_nodes_were_waited_for_may_have_a_server() {
+    let back = Back::start().await;
+    let shoot = back.migrated("hung", 1).await;
+    back.switched_back(&shoot).await;
+    // As a command leaves it that was killed; the STACKIT provider may have come back since, and hang on a Node.
+    let label = json!({"metadata": {"labels": {GUARD: "rolling-back"}}});
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": shoot.namespace()}});
+    merge(&back, &namespace, &label).await;
+    let product = back.rollback(&shoot, &["--node-ready-for", "10s"]);
+    let waits = |line: &Value| line["event"] == "waits" && line["reasons"][0]["reason"] == "seed-node-lost";
+    product.await_log(waits, LONG).await.unwrap();
+    objects::create(&back.seed.client, &shoot.machine("early", "")).await.unwrap();
+    let run = Run::of(product).await;
+    assert_eq!((run.code, run.subjects("stackit-machines-remain")), (2, vec!["early".to_owned()]), "{run:#?}");
+    assert_untouched(&back, &shoot, "rolling-back").await;
 }

@@ -145,7 +145,10 @@ impl Back {
     pub fn rollback(&self, shoot: &Shoot, more: &[&str]) -> Product {
         let namespace = shoot.namespace();
         let mut args = vec!["rollback", "--namespace", &namespace, "--kubeconfig", self.operator.to_str().unwrap()];
-        args.extend(["--output", "json", "--node-ready-for", "300ms", "--allow-unsafe-node-ready-for"]);
+        args.extend(["--output", "json", "--allow-unsafe-node-ready-for"]);
+        if !more.contains(&"--node-ready-for") {
+            args.extend(["--node-ready-for", "300ms"]);
+        }
         args.extend(["--cloud-rate-project", "unlimited"]);
         if !more.contains(&"--quarantine") {
             args.extend(["--quarantine", "1s", "--allow-unsafe-quarantine"]);
