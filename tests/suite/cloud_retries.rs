@@ -48,7 +48,9 @@ async fn a_check_of_lists_is_told_of_each_try_of_a_list_and_of_nothing_else() {
     rig.simulator.cloud().inject(FaultPlan::once(Operation::ListServers, Fault::BadGateway).times(2));
     let told = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&told);
-    let client = rig.client.checked(Check::of_lists(move || drop(counter.fetch_add(1, Ordering::SeqCst))));
+    let client = rig.client.checked(Check::of_lists(move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+    }));
     assert_eq!(client.list_servers(&region()).await.unwrap().len(), 2);
     assert_eq!(told.load(Ordering::SeqCst), 3);
     client.patch_server_labels(&region(), server(), &labels()).await.unwrap();

@@ -42,6 +42,7 @@ pub struct NamespaceLabels {
 }
 
 /// A `MachineMigration`.
+#[allow(clippy::struct_excessive_bools, reason = "each is a member or a condition of its own; they combine freely")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct MigrationFacts {
     /// `spec.paused`

@@ -225,7 +225,7 @@ mod tests {
     fn a_sleep_and_a_gap_are_told_apart() {
         let (wall, secs) = (SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000), Duration::from_secs);
         let before = (secs(100), wall);
-        let gap = |counted, passed: i64| {
+        let gap = |counted: u64, passed: i64| {
             let passed_by = secs(passed.unsigned_abs());
             gap(before, (secs(100 + counted), if passed < 0 { wall - passed_by } else { wall + passed_by }))
         };
