@@ -118,7 +118,7 @@ fn are_the_closed_gates(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
     fn the_first_reason_is_the_decisions_and_none_is_told_twice(
