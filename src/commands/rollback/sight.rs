@@ -1,7 +1,6 @@
 //! What is known of the shoot: read past every cache, and what this process has seen.
 
 use std::collections::BTreeSet;
-use std::pin::pin;
 use std::time::{Duration, Instant, SystemTime};
 
 use mcm_migration_core::decide::Because;
@@ -151,12 +150,12 @@ impl Sight {
     /// Waits for a call to the cloud, and goes on looking meanwhile: a cloud that is slow must not cost what was seen. What such a look shows is
     /// planned from after the call.
     pub(super) async fn beside<T>(&mut self, call: impl Future<Output = T>) -> T {
-        let mut call = pin!(call);
+        let mut call = Box::pin(call);
         loop {
             let look = async {
                 tokio::time::sleep(LOOK_EVERY).await;
                 // One that fails forgets by itself what it must, and is made again after the call.
-                self.look().await.ok()
+                Box::pin(self.look()).await.ok()
             };
             tokio::select! {
                 biased;
