@@ -83,7 +83,7 @@ fn nothing_is_written_that_became_wrong_meanwhile() {
 }
 
 /// In so many worlds each fault has to be noticed.
-const MOST: u64 = 30;
+const MOST: u64 = 90;
 
 /// Takes one precaution away at a time, and looks for a seed in which somebody gets hurt by that. `MCM_WORLD_FAULT=Fence` takes away that one alone.
 #[test]
