@@ -4,6 +4,7 @@
 //! short of time answers fewer; so the test prints the rates, and fails only where a part of the restart saw less than a tenth
 //! of what was due in it, which is a restart without a load.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "the rates are printed")]
 
 mod support;
 
