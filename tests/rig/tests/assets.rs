@@ -48,8 +48,8 @@ fn folder_of_version(version: &str) -> tempfile::TempDir {
         // By another process: a child of this one could hold the file open for writing, and then it cannot be run.
         let write = r#"printf '#!/bin/sh\necho Kubernetes %s\n' "$1" >"$2" && chmod +x "$2""#;
         let path = folder.path().join(name);
-        let wrote = Command::new("sh").args(["-c", write, "sh", version]).arg(path).status().unwrap();
-        assert!(wrote.success());
+        let status = Command::new("sh").args(["-c", write, "sh", version]).arg(path).status().unwrap();
+        assert!(status.success());
     }
     folder
 }
