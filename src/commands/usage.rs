@@ -53,14 +53,17 @@ mod tests {
                 &["arm", "--al"],
                 "unexpected argument '--al' found; a similar argument exists: '--all'; `--help` says more",
             ),
-            (&["revew"], "unrecognized subcommand 'revew'; a similar subcommand exists: 'review'; `--help` says more"),
+            (
+                &["rollbak"],
+                "unrecognized subcommand 'rollbak'; a similar subcommand exists: 'rollback'; `--help` says more",
+            ),
             (
                 &["arm", "--all", "--namespace=n"],
                 "the argument '--all' cannot be used with '--namespace <NAME>'; `--help` says more",
             ),
             (
                 &["serve", "--tls-self-managed", "--side-task=perhaps"],
-                "invalid value 'perhaps' for '--side-task [<BOOL>]' [possible values: true, false]; `--help` says more",
+                "invalid value 'perhaps' for '--side-task <BOOL>' [possible values: true, false]; `--help` says more",
             ),
             (
                 &["serve", "--tls-self-managed", "--listen=foo"],
