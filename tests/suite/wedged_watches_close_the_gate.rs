@@ -1,14 +1,12 @@
 //! A watch that falls silent closes the gate, says which, and heals without a restart. So does an API server that is gone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::DEADLINE;
+use crate::support::cluster::{self, Asker, SERVICE_ACCOUNT};
 use mcm_migration_webhook::world::Resource;
 use rig::{ApiProxy, ApiServer, Product, Shoot};
-use support::DEADLINE;
-use support::cluster::{self, Asker, SERVICE_ACCOUNT};
 
 /// Short, so that the test is; the API server is asked for bookmarks accordingly.
 const MAX_AGE: Duration = Duration::from_secs(15);

@@ -2,22 +2,18 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "the seed is needed to repeat a run, and a long test says how far it is")]
 
-mod side_task_faults;
-mod side_task_support;
-mod support;
-
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use crate::side_task_faults::await_complete;
+use crate::side_task_faults::gardener::switch_class;
+use crate::side_task_faults::proof::Persisted;
+use crate::side_task_faults::steps::{STEPS, done, last_step, work_for};
+use crate::side_task_support::{LONG, Seed, assert_harmless};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rig::Product;
-use side_task_faults::await_complete;
-use side_task_faults::gardener::switch_class;
-use side_task_faults::proof::Persisted;
-use side_task_faults::steps::{STEPS, done, last_step, work_for};
-use side_task_support::{LONG, Seed, assert_harmless};
 use simulator::Operation;
 
 /// How often the leader is killed: 50 times with the feature `long`.
