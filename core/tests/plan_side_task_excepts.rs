@@ -112,8 +112,15 @@ fn a_name_that_no_label_holds_counts_and_that_of_the_class_does_not() {
     assert_eq!(plan.findings[&*long], Finding::Trouble);
     assert!(steps(&plan.actions).contains(&"except"), "{plan:?}");
 
-    let mut case = armed(&[("m-0", rewritten(0))], vec![server(0, "m-0")]);
+    let (mut case, class) = of_a_class_that_no_label_holds();
     case.settings.force_after = Some(secs(0));
+    assert_eq!(case.waits("m-0"), [format!("name-too-long ({class})")]);
+    assert!(!steps(&case.actions()).contains(&"except"));
+}
+
+/// One Machine, and the name of its class.
+fn of_a_class_that_no_label_holds() -> (Case, Box<str>) {
+    let mut case = armed(&[("m-0", rewritten(0))], vec![server(0, "m-0")]);
     let class = case.classes.pop_first().unwrap().1;
     let long: Box<str> = "c".repeat(64).into();
     case.classes.insert(long.clone(), class);
@@ -121,8 +128,7 @@ fn a_name_that_no_label_holds_counts_and_that_of_the_class_does_not() {
         facts.classes = [(long.clone(), mcm_migration_core::domain::Provider::Stackit)].into();
         facts.machines.get_mut("m-0").unwrap().class = long.clone();
     });
-    assert_eq!(case.waits("m-0"), [format!("name-too-long ({long})")]);
-    assert!(!steps(&case.actions()).contains(&"except"));
+    (case, long)
 }
 
 #[test]
@@ -277,11 +283,11 @@ fn an_exception_silences_no_trouble_but_its_own() {
     type Change = fn(&mut Leader);
     let changes: [(&str, Change); 5] = [
         ("name-mismatch (m-0: of-another)", |it| it.case.cloud.take_up(&eu01(), server(0, "of-another"))),
-        ("class-label-foreign", |it| {
+        ("class-label-foreign (m-0: 00000007-aaaa-4bbb-8ccc-ddddeeeeffff)", |it| {
             let foreign = side_task::example::labelled(server(7, "x"), side_task::example::CLASS);
             it.case.cloud.take_up(&eu01(), foreign);
         }),
-        ("project-mismatch", |it| {
+        ("project-mismatch (m-0: 00000001-aaaa-4bbb-8ccc-ddddeeeeffff)", |it| {
             it.case.facts.machines.get_mut("m-0").unwrap().provider_id =
                 format!("stackit://{}/{}", server_id(1), server_id(0)).into();
         }),
@@ -301,7 +307,7 @@ fn an_exception_silences_no_trouble_but_its_own() {
             let plan = leader.pass(0);
             assert!(!plan.waits.iter().any(|wait| &*wait.name == "m-0"), "{told} holds up the Worker");
             let of_shoot = plan.waits.iter().filter(|wait| wait.name.is_empty()).map(|wait| wait.because.to_string());
-            of_shoot.filter(|said| said.starts_with(told)).count()
+            of_shoot.filter(|said| said == told).count()
         };
         assert_eq!(told_of("server-gone"), 1, "{told}");
         assert_eq!(told_of("the disk is broken"), 0, "{told}: an operator has looked");
@@ -311,6 +317,22 @@ fn an_exception_silences_no_trouble_but_its_own() {
         leader.case.facts.machines.get_mut("m-0").unwrap().exception = Some(Exception::of("server-gone"));
         assert!(!leader.pass(0).waits.iter().any(|wait| wait.because.to_string().contains("m-0")));
     }
+}
+
+#[test]
+fn of_the_names_that_no_label_holds_only_the_machines_is_its_own_trouble() {
+    let said = |mut case: Case| {
+        change(&mut case, |facts| {
+            for machine in facts.machines.values_mut() {
+                machine.exception = Some(Exception::of("name-too-long"));
+            }
+        });
+        case.plan().unwrap().waits.iter().map(|wait| wait.because.to_string()).collect::<Vec<_>>()
+    };
+    let long = "m".repeat(64);
+    assert_eq!(said(armed(&[(long.as_str(), rewritten(0))], vec![server(0, &long)])), [""; 0]);
+    let (case, class) = of_a_class_that_no_label_holds();
+    assert_eq!(said(case), [format!("name-too-long (m-0: {class})")]);
 }
 
 #[test]

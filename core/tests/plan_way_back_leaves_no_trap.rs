@@ -71,6 +71,12 @@ fn a_class_that_stayed_stackit_is_told_when_the_command_is_run_again() {
     let mut forward = world.clone();
     forward.facts.mcm_deployment = Some(STACKIT);
     assert_eq!(forward.next(), Next::Done, "the shoot goes forward");
+    let mut nothing_runs = world.clone();
+    nothing_runs.facts.mcm_deployment = None;
+    assert_eq!(nothing_runs.next(), Next::Done, "OpenStack's has not come back");
+    let mut alive = world.clone();
+    alive.facts.mcm_pods.insert("mcm-0".into(), pod("u0", STACKIT));
+    assert_eq!(alive.next(), Next::Done, "a pod of STACKIT can delete them");
     world.facts.classes.insert(OLD_CLASS.into(), Provider::OpenStack);
     assert_eq!(world.next(), Next::Done);
 }
