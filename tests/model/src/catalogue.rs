@@ -54,9 +54,9 @@ pub fn all() -> Vec<Config> {
     ]
 }
 
-/// Those that take long.
+/// Those with larger bounds, for a large machine.
 #[must_use]
-pub fn long() -> Vec<Config> {
+pub fn wide() -> Vec<Config> {
     vec![back(), full_three()]
 }
 

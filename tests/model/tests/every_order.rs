@@ -66,10 +66,10 @@ fn the_limits_are_what_they_are_said_to_be() {
     }
 }
 
-#[cfg(feature = "long")]
+#[cfg(feature = "wide")]
 #[test]
 fn no_order_of_more_costs_a_server() {
-    let jobs: Vec<Job> = catalogue::long().into_iter().map(job).collect();
+    let jobs: Vec<Job> = catalogue::wide().into_iter().map(job).collect();
     for (job, found) in jobs.iter().zip(run(&jobs)) {
         assert!(found.broken.is_empty(), "{}\n{}", job.title, tell(job, &found));
     }
