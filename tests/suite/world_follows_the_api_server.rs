@@ -17,12 +17,7 @@ const HIDDEN: &str = "hush-hush";
 /// One for all tests of this file that leave it alone; each has namespaces of its own.
 async fn seed() -> &'static Seed {
     static SEED: OnceCell<Seed> = OnceCell::const_new();
-    SEED.get_or_init(|| async {
-        let seed = Seed::start().await;
-        seed.install_the_machine_migration().await;
-        seed
-    })
-    .await
+    SEED.get_or_init(Seed::with_the_machine_migration).await
 }
 
 /// Every kind that decides, once.
@@ -162,8 +157,7 @@ async fn of_a_secret_only_the_project_is_in_memory() {
 
 #[tokio::test]
 async fn a_quiet_cluster_stays_fresh() {
-    let seed = Seed::start().await;
-    seed.install_the_machine_migration().await;
+    let seed = Seed::with_the_machine_migration().await;
     let kept = Kept::filled(&seed.kubeconfig).await;
     // Nothing can be awaited here: it is about what must not happen for a while.
     let until = tokio::time::Instant::now() + MAX_AGE * 5 / 2;
@@ -185,8 +179,7 @@ async fn without_the_machine_migration_s_crd_there_is_none_until_it_is_installed
 
 #[tokio::test]
 async fn an_api_server_that_was_gone_is_followed_again() {
-    let seed = Seed::start().await;
-    seed.install_the_machine_migration().await;
+    let seed = Seed::with_the_machine_migration().await;
     seed.apply(&[guarded("gone"), class("gone", "pool", "OpenStack")]).await;
     let kept = Kept::filled(&seed.kubeconfig).await;
     kept.knows("the class", "gone", |facts| facts.openstack_class() == Some("pool")).await;
@@ -200,8 +193,7 @@ async fn an_api_server_that_was_gone_is_followed_again() {
 
 #[tokio::test]
 async fn a_resource_that_may_not_be_read_is_stale_and_heals() {
-    let seed = Seed::start().await;
-    seed.install_the_machine_migration().await;
+    let seed = Seed::with_the_machine_migration().await;
     let kept = Kept::filled(&seed.kubeconfig).await;
     let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "mcm-migration-webhook"}});
     let shipped = objects::get(&seed.admin().await, &role).await.unwrap().unwrap();

@@ -15,12 +15,7 @@ const NOTICED: Duration = MAX_AGE.saturating_add(Duration::from_secs(10));
 
 async fn seed() -> &'static Seed {
     static SEED: OnceCell<Seed> = OnceCell::const_new();
-    SEED.get_or_init(|| async {
-        let seed = Seed::start().await;
-        seed.install_the_machine_migration().await;
-        seed
-    })
-    .await
+    SEED.get_or_init(Seed::with_the_machine_migration).await
 }
 
 /// A world that follows through a proxy of its own.

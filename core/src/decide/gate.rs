@@ -13,7 +13,7 @@ pub fn open_for_rewrite(class: &str, known: Known<'_>) -> Result<ProjectId, Beca
         Known::Fresh(facts) => facts,
         Known::Stale(resource) => return Err(Because::about(Reason::CacheStale, resource)),
     };
-    closed_for_rewrite(class, facts).next().map_or_else(|| project(facts), Err)
+    closed_before_the_project(class, facts).next().map_or_else(|| project(facts), Err)
 }
 
 /// Every check of the gate that fails, each asked only when the one before it has been taken.
@@ -21,6 +21,10 @@ pub fn open_for_rewrite(class: &str, known: Known<'_>) -> Result<ProjectId, Beca
 /// They stand in the order in which an operator meets them: first whether the shoot is guarded and armed, then whether the
 /// OpenStack provider can still act, then where the servers are.
 pub(super) fn closed_for_rewrite<'a>(class: &'a str, facts: &'a NamespaceFacts) -> impl Iterator<Item = Because> + 'a {
+    closed_before_the_project(class, facts).chain(once_with(move || project(facts).err()).flatten())
+}
+
+fn closed_before_the_project<'a>(class: &'a str, facts: &'a NamespaceFacts) -> impl Iterator<Item = Because> + 'a {
     let unguarded = once_with(move || not_guarded(facts));
     let paused = once_with(move || facts.migration.is_some_and(|migration| migration.paused).then_some(Reason::Paused));
     let unarmed =
@@ -28,8 +32,7 @@ pub(super) fn closed_for_rewrite<'a>(class: &'a str, facts: &'a NamespaceFacts) 
     let of_the_shoot = unguarded.chain(paused).chain(unarmed).flatten().map(Because::of);
     let of_the_class = once_with(move || not_stackit(class, facts)).flatten();
     let of_openstack = once_with(move || facts.openstack_remains()).flatten();
-    let of_the_project = once_with(move || project(facts).err()).flatten();
-    of_the_shoot.chain(of_the_class).chain(of_openstack).chain(of_the_project)
+    of_the_shoot.chain(of_the_class).chain(of_openstack)
 }
 
 fn not_guarded(facts: &NamespaceFacts) -> Option<Reason> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use mcm_migration_core::decide::Because;
 use mcm_migration_core::domain::{GuardLabel, Reason, keys};
 use mcm_migration_core::plan::way_back::{Next, WayBack};
-use mcm_migration_core::plan::{CloudView, Direction, Moment, NodeSeen, Seen, Settings, every_node_ready_long_enough};
+use mcm_migration_core::plan::{CloudView, Direction, Moment, NodeSeen, Seen, Settings};
 
 use crate::commands::node_watch::NodeWatch;
 use crate::seed::Seed;
@@ -173,8 +173,7 @@ impl Sight {
     /// Whether no process of the STACKIT provider can be left, on a Node that hung either.
     fn stackit_is_off(&self) -> bool {
         let nodes = self.nodes.as_ref().and_then(|nodes| nodes.seen().ok());
-        let (Some(gone), Some(nodes)) = (self.seen.other_gone(), nodes) else { return false };
-        every_node_ready_long_enough(&nodes, gone, self.now(), &self.settings.nodes).is_ok()
+        self.seen.other_is_off(nodes.as_deref(), self.now(), &self.settings.nodes)
     }
 
     /// Why the Nodes are not known, where the API server does not give them.

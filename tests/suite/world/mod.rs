@@ -50,6 +50,13 @@ impl Seed {
         self.server.admin_client().await.unwrap()
     }
 
+    /// One that knows the kind MachineMigration as well.
+    pub async fn with_the_machine_migration() -> Self {
+        let seed = Self::start().await;
+        seed.install_the_machine_migration().await;
+        seed
+    }
+
     pub async fn install_the_machine_migration(&self) {
         let crd = std::fs::read_to_string(repository("manifests/guard/machinemigrations.yaml")).unwrap();
         install::apply_manifests(&self.server, &crd).await.unwrap();
