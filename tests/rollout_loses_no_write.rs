@@ -16,7 +16,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use rig::forwarder::{Forwarder, ReplicaId};
-use rig::{ApiServer, Product, Shoot, install};
+use rig::{Lent, Product, Shoot, install};
 use serde_json::json;
 use support::cluster::{self, SERVICE_ACCOUNT};
 use support::{DEADLINE, repository};
@@ -84,7 +84,7 @@ impl Parts {
 }
 
 struct Rollout {
-    server: ApiServer,
+    server: Lent,
     forwarder: Forwarder,
     kubeconfig: std::path::PathBuf,
     tls: tempfile::TempDir,

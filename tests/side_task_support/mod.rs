@@ -8,7 +8,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use rig::shoot::{Shoot, node};
-use rig::{ApiServer, Product, install, objects};
+use rig::{Lent, Product, install, objects};
 use serde_json::{Value, json};
 use simulator::{Call, Cloud, Nic, Operation, Server, Simulator};
 
@@ -62,7 +62,7 @@ fn quick_but_for<'a>(more: &[&str]) -> Vec<&'a str> {
 
 /// The seed.
 pub struct Seed {
-    pub server: ApiServer,
+    pub server: Lent,
     pub simulator: Arc<Simulator>,
     pub client: Client,
     pub kubeconfig: PathBuf,

@@ -50,7 +50,7 @@ async fn it_holds_without_the_definition_of_the_migration() {
 
 #[tokio::test]
 async fn it_stands_in_nobodys_way_where_there_are_no_machine_classes() {
-    let cluster = Cluster(ApiServer::start(ApiServerOptions::default()).await.unwrap());
+    let cluster = Cluster(ApiServer::start(ApiServerOptions::default()).await.unwrap().into());
     let machines = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rig/crds/machines.yaml");
     cluster.ok(&["apply", "-f", machines]).await;
     cluster.ok(&["apply", "-k", &folder("guard")]).await;
@@ -70,7 +70,7 @@ async fn it_stands_in_nobodys_way_where_there_are_no_machine_classes() {
 #[tokio::test]
 async fn both_of_two_api_servers_refuse() {
     let first = Cluster::guarded().await;
-    let second = Cluster(first.0.second_on_same_etcd().await.unwrap());
+    let second = Cluster(first.0.second_on_same_etcd().await.unwrap().into());
     for policy in FIRST_THREE {
         second.probe(policy).await.refused_by(policy);
     }

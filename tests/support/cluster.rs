@@ -1,15 +1,16 @@
 //! A real API server with the shipped manifests, and the binary as its webhook.
 
 use rig::shoot::Shoot;
-use rig::{ApiServer, ApiServerOptions, Product, crds, install};
+use rig::{Lent, Product, crds, install};
 use serde_json::{Value, json};
 
 use super::{DEADLINE, binary, repository};
 
 /// An API server, and one replica that runs with a token of the shipped ServiceAccount under the shipped RBAC.
 pub struct Cluster {
-    pub server: ApiServer,
+    // Ends before the API server goes to another test.
     pub product: Product,
+    pub server: Lent,
     pub tls: tempfile::TempDir,
 }
 
@@ -17,13 +18,15 @@ pub struct Cluster {
 pub const SERVICE_ACCOUNT: (&str, &str) = ("mcm-migration-system", "mcm-migration-webhook");
 
 /// An API server with everything installed but the webhook configuration.
-pub async fn installed() -> ApiServer {
+pub async fn installed() -> Lent {
     rig::install_tls_provider();
-    let server = ApiServer::start(ApiServerOptions::default()).await.unwrap();
-    crds::apply(&server).await.unwrap();
-    install::apply_folder(&server, &repository("manifests/guard")).await.unwrap();
-    install::apply_without_webhooks(&server, &repository("manifests/overlays/self-managed")).await.unwrap();
-    server
+    Lent::take("installed", async |server| {
+        crds::apply(server).await?;
+        install::apply_folder(server, &repository("manifests/guard")).await?;
+        install::apply_without_webhooks(server, &repository("manifests/overlays/self-managed")).await
+    })
+    .await
+    .unwrap()
 }
 
 /// A folder with a development certificate for loopback.
@@ -57,7 +60,7 @@ impl Cluster {
         install::apply_webhooks(&server, &repository("manifests/overlays/self-managed"), &url, Some(&ca))
             .await
             .unwrap();
-        let cluster = Self { server, product, tls };
+        let cluster = Self { product, server, tls };
         cluster.webhooks_in_force().await;
         cluster
     }

@@ -1,5 +1,7 @@
 //! The audit log of the API server.
 
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -8,18 +10,19 @@ use serde_json::Value;
 /// The policy the rig's API servers log by.
 pub(crate) const POLICY: &str = include_str!("audit-policy.yaml");
 
-/// All events (`audit.k8s.io/v1`) in the log so far. A line that is being written is left out.
-pub(crate) fn read(log: &Path) -> Result<Vec<Value>> {
-    read_about(log, "")
-}
-
-/// Those of them in whose text `about` stands.
-pub(crate) fn read_about(log: &Path, about: &str) -> Result<Vec<Value>> {
-    let text = match std::fs::read_to_string(log) {
-        Ok(text) => text,
+/// The events (`audit.k8s.io/v1`) in the log from the byte `from` on in whose text `about` stands. A line that is being
+/// written is left out.
+pub(crate) fn read(log: &Path, from: u64, about: &str) -> Result<Vec<Value>> {
+    let mut text = String::new();
+    let read = File::open(log).and_then(|mut file| {
+        file.seek(SeekFrom::Start(from))?;
+        file.read_to_string(&mut text)
+    });
+    match read {
+        Ok(_) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", log.display())),
-    };
+    }
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let lines = whole.lines().filter(|line| line.contains(about));
     lines.map(|line| serde_json::from_str(line).context("a line of the audit log is no JSON")).collect()

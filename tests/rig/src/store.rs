@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use crate::assets::Assets;
 use crate::certs::Ca;
+use crate::etcd::Etcd;
 use crate::ports::Port;
 use crate::process::{Process, tail};
 use crate::{kubeconfig, undertaker, wait};
@@ -70,6 +71,11 @@ impl Store {
     /// Where etcd listens.
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port.number())
+    }
+
+    /// etcd itself, beside the API server.
+    pub(crate) fn etcd(&self) -> Etcd {
+        Etcd::new(self.url())
     }
 
     /// The folder of everything; gone with the store.

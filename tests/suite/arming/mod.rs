@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kube::Client;
-use rig::{ApiServer, ApiServerOptions, Shoot, crds, install, objects};
+use rig::{ApiServer, Lent, Shoot, crds, install, objects};
 use serde_json::{Value, json};
 
 pub const GUARD: &str = "mcm-migration.stackit.cloud/guard";
@@ -63,32 +63,40 @@ pub async fn arm_exactly(kubeconfig: Option<&Path>, args: &[&str]) -> Run {
 
 /// An API server with the kinds of Gardener, and an operator who has the shipped role and nothing else.
 pub struct Seed {
-    pub server: ApiServer,
+    pub server: Lent,
     pub operator: PathBuf,
 }
 
 impl Seed {
     /// Without the guard.
     pub async fn bare() -> Self {
-        let server = ApiServer::start(ApiServerOptions::default()).await.unwrap();
-        crds::apply(&server).await.unwrap();
-        let role = std::fs::read_to_string(repository("manifests/base/operator.yaml")).unwrap();
-        install::apply_manifests(&server, &role).await.unwrap();
+        Self::of(Lent::take("operator", Self::set_up).await.unwrap())
+    }
+
+    /// With the guard in force.
+    pub async fn guarded() -> Self {
+        let set_up = async |server: &ApiServer| {
+            Self::set_up(server).await?;
+            install::apply_folder(server, &repository("manifests/guard")).await
+        };
+        Self::of(Lent::take("operator and guard", set_up).await.unwrap())
+    }
+
+    async fn set_up(server: &ApiServer) -> anyhow::Result<()> {
+        crds::apply(server).await?;
+        let role = std::fs::read_to_string(repository("manifests/base/operator.yaml"))?;
+        install::apply_manifests(server, &role).await?;
         let binding = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": OPERATOR},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "mcm-migration-operator"},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": OPERATOR}],
         });
-        install::apply_objects(&server, &[binding]).await.unwrap();
-        let operator = server.user_kubeconfig(OPERATOR, &[]).unwrap();
-        Self { server, operator }
+        install::apply_objects(server, &[binding]).await
     }
 
-    /// With the guard in force.
-    pub async fn guarded() -> Self {
-        let seed = Self::bare().await;
-        seed.install_guard().await;
-        seed
+    fn of(server: Lent) -> Self {
+        let operator = server.user_kubeconfig(OPERATOR, &[]).unwrap();
+        Self { server, operator }
     }
 
     pub async fn install_guard(&self) {

@@ -1,7 +1,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rig::{ApiServer, ApiServerOptions, until};
+use anyhow::Context as _;
+use rig::{ApiServer, Lent, until};
 use serde_json::{Value, json};
 
 use super::{GUARD, PREFIX, STACKIT_ID, class, folder, machine};
@@ -10,23 +11,26 @@ use super::{GUARD, PREFIX, STACKIT_ID, class, folder, machine};
 const POLICIES: Duration = Duration::from_secs(60);
 
 /// An API server with the kinds of Gardener and the machine-controller-manager, and kubectl as its admin.
-pub struct Cluster(pub ApiServer);
+pub struct Cluster(pub Lent);
 
 impl Cluster {
     /// Without the guard.
     pub async fn bare() -> Self {
-        let cluster = Self(ApiServer::start(ApiServerOptions::default()).await.unwrap());
-        let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rig/crds");
-        cluster.ok(&["apply", "-f", crds.to_str().unwrap()]).await;
-        cluster.ok(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]).await;
-        cluster
+        let set_up = async |server: &ApiServer| {
+            let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rig/crds");
+            apply(server, &["-f", crds.to_str().context("a path that is not UTF-8")?]).await
+        };
+        Self(Lent::take("kinds", set_up).await.unwrap())
     }
 
     /// With the guard in force.
     pub async fn guarded() -> Self {
-        let cluster = Self::bare().await;
-        cluster.ok(&["apply", "-k", &folder("guard")]).await;
-        cluster.ok(&["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]).await;
+        let set_up = async |server: &ApiServer| {
+            let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rig/crds");
+            apply(server, &["-f", crds.to_str().context("a path that is not UTF-8")?]).await?;
+            apply(server, &["-k", &folder("guard")]).await
+        };
+        let cluster = Self(Lent::take("kinds and guard", set_up).await.unwrap());
         cluster.await_guard().await;
         cluster
     }
@@ -175,4 +179,12 @@ impl Answer {
     pub fn naming(&self, what: &str) {
         assert!(self.stderr.contains(what), "{}: {what} is not named: {}", self.what, self.stderr);
     }
+}
+
+/// `kubectl apply`, until all definitions are established.
+async fn apply(server: &ApiServer, what: &[&str]) -> anyhow::Result<()> {
+    server.kubectl(&[&["apply"], what].concat(), None).await?.ok()?;
+    let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
+    server.kubectl(&established, None).await?.ok()?;
+    Ok(())
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use kube::Client;
 use mcm_migration_core::decide::{Known, NamespaceFacts};
 use mcm_migration_webhook::world::{Resource, World, watch};
-use rig::{ApiServer, ApiServerOptions, install, objects, until};
+use rig::{ApiServer, Lent, install, objects, until};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -27,7 +27,7 @@ pub fn repository(path: &str) -> PathBuf {
 
 /// An API server with the kinds of Gardener and the machine-controller-manager, and the shipped RBAC.
 pub struct Seed {
-    pub server: ApiServer,
+    pub server: Lent,
     /// With a token of the shipped service account.
     pub kubeconfig: PathBuf,
 }
@@ -35,11 +35,18 @@ pub struct Seed {
 impl Seed {
     /// Without the CRD of the MachineMigration.
     pub async fn start() -> Self {
-        let server = ApiServer::start(ApiServerOptions::default()).await.unwrap();
-        rig::crds::apply(&server).await.unwrap();
+        Self::of(Lent::take("world", Self::set_up).await.unwrap()).await
+    }
+
+    async fn set_up(server: &ApiServer) -> anyhow::Result<()> {
+        rig::crds::apply(server).await?;
         for manifest in ["manifests/base/namespace.yaml", "manifests/base/rbac.yaml"] {
-            install::apply_manifests(&server, &std::fs::read_to_string(repository(manifest)).unwrap()).await.unwrap();
+            install::apply_manifests(server, &std::fs::read_to_string(repository(manifest))?).await?;
         }
+        Ok(())
+    }
+
+    async fn of(server: Lent) -> Self {
         let (namespace, name) = SERVICE_ACCOUNT;
         let kubeconfig = server.service_account_kubeconfig(namespace, name).await.unwrap();
         Self { server, kubeconfig }
@@ -52,14 +59,15 @@ impl Seed {
 
     /// One that knows the kind MachineMigration as well.
     pub async fn with_the_machine_migration() -> Self {
-        let seed = Self::start().await;
-        seed.install_the_machine_migration().await;
-        seed
+        let set_up = async |server: &ApiServer| {
+            Self::set_up(server).await?;
+            install::apply_manifests(server, &definition()).await
+        };
+        Self::of(Lent::take("world with MachineMigrations", set_up).await.unwrap()).await
     }
 
     pub async fn install_the_machine_migration(&self) {
-        let crd = std::fs::read_to_string(repository("manifests/guard/machinemigrations.yaml")).unwrap();
-        install::apply_manifests(&self.server, &crd).await.unwrap();
+        install::apply_manifests(&self.server, &definition()).await.unwrap();
     }
 
     /// Applies objects, with their status.
@@ -72,6 +80,11 @@ impl Seed {
             }
         }
     }
+}
+
+/// The CRD of the MachineMigration.
+fn definition() -> String {
+    std::fs::read_to_string(repository("manifests/guard/machinemigrations.yaml")).unwrap()
 }
 
 /// A world that is kept, until it is dropped.

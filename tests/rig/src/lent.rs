@@ -1,0 +1,123 @@
+//! API servers that one test hands on to the next.
+//!
+//! To start one and to install what a test needs costs more than most tests do afterwards. So a test may take one that an
+//! earlier test of the same process has done with: what that test made is taken out of etcd, and what it changed is put
+//! back, before the next one sees it.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+
+use crate::etcd::Keys;
+use crate::{ApiServer, ApiServerOptions, in_force, reset};
+
+/// How many wait for a test at most; what is beyond ends.
+const IDLE: usize = 6;
+/// How often what appears anew is removed: clients of the earlier test may still have been about.
+const ROUNDS: usize = 50;
+/// How long nothing may appear.
+const SETTLED: Duration = Duration::from_millis(100);
+
+static WAITING: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+/// An API server and what it was when it was new and set up.
+#[derive(Debug)]
+struct Kept {
+    kind: &'static str,
+    server: Arc<ApiServer>,
+    before: Arc<Keys>,
+}
+
+/// An API server for one test. It goes to another one when this is dropped, unless it was stopped or frozen meanwhile
+/// or the test has failed.
+#[derive(Debug)]
+pub struct Lent {
+    kind: &'static str,
+    server: Arc<ApiServer>,
+    before: Arc<Keys>,
+}
+
+impl Lent {
+    /// One with what `set_up` installs, in the state in which `set_up` left it. `kind` names that state: all who say the
+    /// same `kind` must bring the same `set_up`.
+    ///
+    /// Counters and audit events of earlier tests are not seen through [`ApiServer::metric`] and
+    /// [`ApiServer::audit_events`].
+    pub async fn take(kind: &'static str, set_up: impl AsyncFnOnce(&ApiServer) -> Result<()>) -> Result<Self> {
+        while let Some(Kept { kind, server, before }) = waiting(kind) {
+            // One that cannot be cleaned is as good as none.
+            match clean(&server, &before).await {
+                Ok(before) => return Ok(Self { kind, server, before: Arc::new(before) }),
+                Err(error) => crate::say(&format!("an API server is not handed on: {error:#}")),
+            }
+        }
+        let server = ApiServer::start(ApiServerOptions::default()).await?;
+        set_up(&server).await?;
+        let before = Arc::new(server.store().etcd().keys(true).await?);
+        Ok(Self { kind, server: Arc::new(server), before })
+    }
+}
+
+/// One that is handed on to nobody.
+impl From<ApiServer> for Lent {
+    fn from(server: ApiServer) -> Self {
+        server.spoil();
+        Self { kind: "own", server: Arc::new(server), before: Arc::default() }
+    }
+}
+
+impl Deref for Lent {
+    type Target = ApiServer;
+
+    fn deref(&self) -> &ApiServer {
+        &self.server
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if std::thread::panicking() || self.server.is_spoilt() {
+            return;
+        }
+        let mut all = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= IDLE {
+            // The one that nobody has wanted for longest.
+            all.remove(0);
+        }
+        all.push(Kept { kind: self.kind, server: Arc::clone(&self.server), before: Arc::clone(&self.before) });
+    }
+}
+
+fn waiting(kind: &str) -> Option<Kept> {
+    let mut all = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = all.iter().position(|kept| kept.kind == kind)?;
+    Some(all.remove(at))
+}
+
+/// Makes an API server what it was, and waits until it acts accordingly; gives the keys with their new revisions.
+async fn clean(server: &ApiServer, before: &Keys) -> Result<Keys> {
+    let etcd = server.store().etcd();
+    let mut before = before.clone();
+    let mut policies = false;
+    for _ in 0..ROUNDS {
+        let reset = reset::plan(&before, &etcd.keys(false).await?);
+        ensure!(!reset.definitions, "the last test has changed a definition");
+        if reset.changes.is_empty() {
+            if policies {
+                in_force::await_policies(server).await?;
+            }
+            server.forget_the_past().await?;
+            return Ok(before);
+        }
+        policies |= reset.policies;
+        for (key, revision) in etcd.change(&reset.changes).await? {
+            if let Some(entry) = before.get_mut(&key) {
+                entry.revision = revision;
+            }
+        }
+        tokio::time::sleep(SETTLED).await;
+    }
+    bail!("somebody still writes to it")
+}
