@@ -1,23 +1,24 @@
 //! `arm` on a seed with the guard: the way of a shoot that qualifies, and the reasons of those that do not.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use rig::Shared;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::arming::{GUARD, Seed, arm, arm_exactly, balancer, migration, writes};
 use rig::shoot::Provider;
 use rig::{Shoot, arm_by_hand, objects, until};
 use serde_json::json;
-use tokio::sync::OnceCell;
 
 /// One for all tests of this file; each has shoots of its own.
-async fn seed() -> &'static Seed {
-    static SEED: OnceCell<Seed> = OnceCell::const_new();
-    SEED.get_or_init(Seed::guarded).await
+async fn seed() -> Arc<Seed> {
+    static SEED: Shared<Seed> = Shared::new();
+    SEED.get(Seed::guarded).await
 }
 
 #[tokio::test]
 async fn a_shoot_that_qualifies_is_guarded_then_probed_then_armed() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let namespace = seed.shoot(Shoot::new("armed").migrated_machines(1)).await;
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (0, "armed"), "{run:?}");
@@ -35,7 +36,7 @@ async fn a_shoot_that_qualifies_is_guarded_then_probed_then_armed() {
 
 #[tokio::test]
 async fn nothing_is_armed_before_the_label_and_every_attempt_on_the_guard_is_refused() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let namespace = seed.shoot(Shoot::new("order").migrated_machines(1)).await;
     seed.arm(&["--namespace", &namespace]).await;
     let wanted = [
@@ -58,7 +59,7 @@ async fn nothing_is_armed_before_the_label_and_every_attempt_on_the_guard_is_ref
 
 #[tokio::test]
 async fn a_second_run_changes_nothing() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let armed = seed.shoot(Shoot::new("again")).await;
     let guarded = seed.shoot(Shoot::new("again-guarded").legacy_machines(0).migrated_machines(2)).await;
     let args = ["--namespace", &armed, "--namespace", &guarded];
@@ -76,7 +77,7 @@ async fn a_second_run_changes_nothing() {
 
 #[tokio::test]
 async fn a_shoot_with_nothing_left_to_rewrite_is_guarded_and_not_armed() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let namespace = seed.shoot(Shoot::new("restored").legacy_machines(0).migrated_machines(2)).await;
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (0, "guarded"), "{run:?}");
@@ -87,7 +88,7 @@ async fn a_shoot_with_nothing_left_to_rewrite_is_guarded_and_not_armed() {
 
 #[tokio::test]
 async fn an_armed_that_was_left_over_is_taken_back_before_the_label_is_set() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let namespace = seed.shoot(Shoot::new("left-over")).await;
     let client = seed.client().await;
     objects::apply(&client, &migration(&namespace)).await.unwrap();
@@ -104,7 +105,7 @@ async fn an_armed_that_was_left_over_is_taken_back_before_the_label_is_set() {
 
 #[tokio::test]
 async fn a_dry_run_writes_nothing_and_says_what_it_would_do() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let fresh = seed.shoot(Shoot::new("dry")).await;
     let restored = seed.shoot(Shoot::new("dry-restored").legacy_machines(0).migrated_machines(1)).await;
     let armed = seed.shoot(Shoot::new("dry-armed")).await;
@@ -126,7 +127,7 @@ async fn a_dry_run_writes_nothing_and_says_what_it_would_do() {
 
 #[tokio::test]
 async fn a_paused_shoot_is_only_reported() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let namespace = seed.shoot(Shoot::new("paused")).await;
     let mut paused = migration(&namespace);
     paused["spec"]["paused"] = true.into();
@@ -139,7 +140,7 @@ async fn a_paused_shoot_is_only_reported() {
 
 #[tokio::test]
 async fn what_changes_while_the_nodes_are_waited_for_keeps_it_from_being_armed() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let (paused, flipped) = (seed.shoot(Shoot::new("late-pause")).await, seed.shoot(Shoot::new("late-pod")).await);
     let args = ["--namespace", &paused, "--namespace", &flipped, "--node-ready-for", "8s"];
     let args = [&args[..], &["--allow-unsafe-node-ready-for"]].concat();
@@ -168,7 +169,7 @@ async fn what_changes_while_the_nodes_are_waited_for_keeps_it_from_being_armed()
 
 #[tokio::test]
 async fn a_shoot_on_its_way_back_is_only_reported() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let namespace = seed.shoot(Shoot::new("back")).await;
     arm_by_hand(&seed.client().await, &namespace).await.unwrap();
     seed.kubectl(&["label", "namespace", &namespace, &format!("{GUARD}=rolling-back"), "--overwrite"]).await;
@@ -180,7 +181,7 @@ async fn a_shoot_on_its_way_back_is_only_reported() {
 
 #[tokio::test]
 async fn whatever_does_not_qualify_is_told_with_its_reason_and_stays_as_it_is() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let client = seed.client().await;
     let mut wanted: Vec<(String, Vec<&str>)> = Vec::new();
 
@@ -236,7 +237,7 @@ async fn whatever_does_not_qualify_is_told_with_its_reason_and_stays_as_it_is() 
 
 #[tokio::test]
 async fn a_shoot_that_is_restored_or_deleted_here_is_armed() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let restored = seed.shoot(Shoot::new("restoring")).await;
     let operation = json!({"status": {"lastOperation": {"type": "Restore", "state": "Processing"}}});
     seed.patch_status(&restored, "worker/restoring", &operation).await;
@@ -251,7 +252,7 @@ async fn a_shoot_that_is_restored_or_deleted_here_is_armed() {
 
 #[tokio::test]
 async fn every_api_server_behind_a_load_balancer_is_probed() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let second = seed.server.second_on_same_etcd().await.unwrap();
     rig::in_force::await_policies(&second).await.unwrap();
     let namespace = seed.shoot(Shoot::new("balanced")).await;

@@ -2,14 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use crate::arming::{Seed, migration};
+use rig::Shared;
 use rig::{Shoot, arm_by_hand, install, objects};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
+use std::sync::Arc;
 
 /// One for the tests of this file: the definition of MachineMigrations, and no policy of the guard.
-async fn seed() -> &'static Seed {
-    static SEED: OnceCell<Seed> = OnceCell::const_new();
-    SEED.get_or_init(|| async {
+async fn seed() -> Arc<Seed> {
+    static SEED: Shared<Seed> = Shared::new();
+    SEED.get(async || {
         let seed = Seed::bare().await;
         seed.install_definition().await;
         seed
@@ -61,7 +62,7 @@ fn foreign_webhook(namespace: &str) -> Value {
 
 #[tokio::test]
 async fn without_the_policies_the_guard_is_open_and_nothing_is_armed() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let namespace = seed.shoot(Shoot::new("open")).await;
     let run = seed.arm(&["--namespace", &namespace]).await;
     assert_eq!((run.code, run.result(&namespace)), (1, "guard-open"), "{run:?}");
@@ -76,7 +77,7 @@ async fn without_the_policies_the_guard_is_open_and_nothing_is_armed() {
 
 #[tokio::test]
 async fn an_armed_shoot_whose_guard_is_gone_is_disarmed_at_once() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let namespace = seed.shoot(Shoot::new("gone")).await;
     arm_by_hand(&seed.client().await, &namespace).await.unwrap();
     let run = seed.arm(&["--namespace", &namespace]).await;
@@ -87,7 +88,7 @@ async fn an_armed_shoot_whose_guard_is_gone_is_disarmed_at_once() {
 
 #[tokio::test]
 async fn the_refusal_of_a_foreign_policy_proves_nothing_and_is_quoted() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let namespace = seed.shoot(Shoot::new("foreign-policy")).await;
     install::apply_objects(&seed.server, &foreign_policy(&namespace)).await.unwrap();
     arm_by_hand(&seed.client().await, &namespace).await.unwrap();
@@ -99,7 +100,7 @@ async fn the_refusal_of_a_foreign_policy_proves_nothing_and_is_quoted() {
 
 #[tokio::test]
 async fn a_foreign_webhook_that_is_down_proves_nothing_and_is_quoted() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let namespace = seed.shoot(Shoot::new("foreign-webhook")).await;
     arm_by_hand(&seed.client().await, &namespace).await.unwrap();
     install::apply_objects(&seed.server, &[foreign_webhook(&namespace)]).await.unwrap();
@@ -115,7 +116,7 @@ async fn a_foreign_webhook_that_is_down_proves_nothing_and_is_quoted() {
 
 #[tokio::test]
 async fn a_dry_run_tells_that_the_guard_is_open_and_leaves_armed_as_it_is() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let namespace = seed.shoot(Shoot::new("dry-open")).await;
     arm_by_hand(&seed.client().await, &namespace).await.unwrap();
     let run = seed.arm(&["--dry-run", "--namespace", &namespace]).await;

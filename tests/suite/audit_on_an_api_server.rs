@@ -1,15 +1,15 @@
 //! What a real API server makes of the annotations, and how long a name may be that reaches the webhook.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use rig::Shared;
 use std::collections::BTreeSet;
 
 use crate::support::cluster::Cluster;
 use crate::support::{DEADLINE, repository};
 use rig::shoot::Shoot;
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
-static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
+static CLUSTER: Shared<Cluster> = Shared::new();
 
 const PREFIX: &str = "machine.mcm-migration.stackit.cloud/";
 
@@ -22,7 +22,7 @@ fn documented() -> BTreeSet<String> {
 
 #[tokio::test]
 async fn its_audit_event_carries_every_fact() {
-    let cluster = CLUSTER.get_or_init(Cluster::start).await;
+    let cluster = &*CLUSTER.get(Cluster::start).await;
     let shoot = Shoot::new("audit-facts").legacy_machines(1);
     cluster.armed(&shoot).await;
     let [name] = shoot.machines().try_into().unwrap();
@@ -61,7 +61,7 @@ async fn its_audit_event_carries_every_fact() {
 
 #[tokio::test]
 async fn a_name_of_a_megabyte_reaches_the_webhook_and_leaves_a_short_record() {
-    let cluster = CLUSTER.get_or_init(Cluster::start).await;
+    let cluster = &*CLUSTER.get(Cluster::start).await;
     let shoot = Shoot::new("audit-long");
     cluster.armed(&shoot).await;
     let name = "n".repeat(1 << 20);

@@ -3,16 +3,17 @@
 
 use crate::gate_forward::{Switching, WEBHOOK, turned};
 use crate::support::cluster::Cluster;
+use rig::Shared;
 use rig::objects;
 use rig::shoot::Provider::{OpenStack, Stackit};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
+use std::sync::Arc;
 
 /// One API server for all: it outlives each test's own runtime.
-static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
+static CLUSTER: Shared<Cluster> = Shared::new();
 
-async fn cluster() -> &'static Cluster {
-    CLUSTER.get_or_init(Cluster::start).await
+async fn cluster() -> Arc<Cluster> {
+    CLUSTER.get(Cluster::start).await
 }
 
 #[tokio::test]
@@ -90,7 +91,7 @@ async fn a_pod_that_has_ended_holds_up_no_class() {
 
 #[tokio::test]
 async fn a_paused_shoot_is_let_in_with_a_warning_and_the_audit_says_what_would_have_been() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     let shoot = Switching::new(&cluster.server, "paused", &[Stackit]).await;
     shoot.without_id("lost").await;
     shoot.refused_with("(machines-unsettled)").await;
@@ -117,7 +118,7 @@ async fn a_paused_shoot_is_let_in_with_a_warning_and_the_audit_says_what_would_h
 
 #[tokio::test]
 async fn a_pause_that_a_rollback_left_behind_waives_nothing() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     let shoot = Switching::new(&cluster.server, "left-behind", &[Stackit]).await;
     shoot.without_id("lost").await;
     let migration = json!({
@@ -139,7 +140,7 @@ async fn a_pause_that_a_rollback_left_behind_waives_nothing() {
 
 #[tokio::test]
 async fn a_write_that_is_no_turn_costs_no_call() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     let shoot = Switching::new(&cluster.server, "others", &[Stackit]).await;
     shoot.without_id("unsettled").await;
     shoot.refused_with("unsettled").await;

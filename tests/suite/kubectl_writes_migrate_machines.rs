@@ -2,27 +2,28 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use crate::support::cluster::Cluster;
+use rig::Shared;
 use rig::shoot::Shoot;
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
+use std::sync::Arc;
 
 const MARKS: [&str; 2] = ["stackit.cloud/migrated-machine", "stackit.cloud/machine-should-be-migrated"];
 
 /// One API server for all: it outlives each test's own runtime.
-static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
+static CLUSTER: Shared<Cluster> = Shared::new();
 
 struct Case {
-    cluster: &'static Cluster,
+    cluster: Arc<Cluster>,
     shoot: Shoot,
     namespace: String,
 }
 
 impl Case {
     async fn new(name: &str) -> Self {
-        let cluster = CLUSTER.get_or_init(Cluster::start).await;
+        let cluster = CLUSTER.get(Cluster::start).await;
         let shoot = Shoot::new(name).legacy_machines(2);
         shoot.create(&cluster.server).await.unwrap();
-        let case = Self { cluster, namespace: shoot.namespace(), shoot };
+        let case = Self { cluster: Arc::clone(&cluster), namespace: shoot.namespace(), shoot };
         // While the shoot is not guarded, a write rewrites nothing.
         for name in case.shoot.machines() {
             case.kubectl(&["patch", "machine", &name, "--type=merge", "-p", &foreign().to_string()], None).await;
@@ -320,11 +321,11 @@ async fn an_answer_about_a_migrated_machine_is_no_mutation() {
 
 #[tokio::test]
 async fn a_machine_that_is_held_is_let_in_unchanged_and_the_person_warned() {
-    let cluster = CLUSTER.get_or_init(Cluster::start).await;
+    let cluster = CLUSTER.get(Cluster::start).await;
     let shoot = Shoot::new("held").legacy_machines(1);
     shoot.create(&cluster.server).await.unwrap();
     let [name] = shoot.machines().try_into().unwrap();
-    let case = Case { cluster, namespace: shoot.namespace(), shoot };
+    let case = Case { cluster: Arc::clone(&cluster), namespace: shoot.namespace(), shoot };
     let label = ["-n", &case.namespace, "label", "machine", &name, "touched=yes"];
     let output = cluster.server.kubectl(&label, None).await.unwrap();
     assert!(output.success());

@@ -2,18 +2,19 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use crate::manifests::{Cluster, GUARD, OPENSTACK_ID, STACKIT_ID, class, machine, migration};
+use rig::Shared;
 use serde_json::json;
-use tokio::sync::OnceCell;
+use std::sync::Arc;
 
 /// One for all tests of this file; each has namespaces of its own.
-async fn cluster() -> &'static Cluster {
-    static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
-    CLUSTER.get_or_init(Cluster::guarded).await
+async fn cluster() -> Arc<Cluster> {
+    static CLUSTER: Shared<Cluster> = Shared::new();
+    CLUSTER.get(Cluster::guarded).await
 }
 
 #[tokio::test]
 async fn an_openstack_class_cannot_be_made_in_a_guarded_namespace() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     // Every value guards: while rolling back the IDs are still new ones.
     for (namespace, guard) in [("made-closed", "closed"), ("made-rolling", "rolling-back"), ("made-other", "other")] {
         cluster.namespace(namespace, Some(guard)).await;
@@ -31,7 +32,7 @@ async fn an_openstack_class_cannot_be_made_in_a_guarded_namespace() {
 
 #[tokio::test]
 async fn a_class_cannot_be_turned_to_openstack_in_a_guarded_namespace() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("turned", Some("closed")).await;
     cluster.create(&class("turned", "pool", "stackit")).await.passed();
     let patch = json!({"provider": "OpenStack"});
@@ -45,7 +46,7 @@ async fn a_class_cannot_be_turned_to_openstack_in_a_guarded_namespace() {
 
 #[tokio::test]
 async fn other_classes_pass_in_a_guarded_namespace() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("other-classes", Some("closed")).await;
     cluster.create(&class("other-classes", "pool", "stackit")).await.passed();
     cluster.create(&class("other-classes", "foreign", "aws")).await.passed();
@@ -59,7 +60,7 @@ async fn other_classes_pass_in_a_guarded_namespace() {
 
 #[tokio::test]
 async fn a_class_that_was_left_openstack_can_be_written_retired_and_deleted() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("left-behind", None).await;
     cluster.create(&class("left-behind", "retired", "OpenStack")).await.passed();
     cluster.create(&class("left-behind", "deleted", "OpenStack")).await.passed();
@@ -76,7 +77,7 @@ async fn a_class_that_was_left_openstack_can_be_written_retired_and_deleted() {
 
 #[tokio::test]
 async fn classes_pass_in_an_unguarded_namespace() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("unguarded-class", None).await;
     cluster.create(&class("unguarded-class", "pool", "OpenStack")).await.passed();
     cluster.patch("unguarded-class", "machineclass/pool", &json!({"provider": "stackit"})).await.passed();
@@ -85,7 +86,7 @@ async fn classes_pass_in_an_unguarded_namespace() {
 
 #[tokio::test]
 async fn a_stackit_id_stays_while_the_guard_is_closed() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("kept-id", Some("closed")).await;
     cluster.create(&machine("kept-id", "m", Some(STACKIT_ID))).await.passed();
     let others = [
@@ -107,7 +108,7 @@ async fn a_stackit_id_stays_while_the_guard_is_closed() {
 
 #[tokio::test]
 async fn everything_else_about_a_migrated_machine_may_change() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("live-machine", Some("closed")).await;
     cluster.create(&machine("live-machine", "m", Some(STACKIT_ID))).await.passed();
     let free = [
@@ -127,7 +128,7 @@ async fn everything_else_about_a_migrated_machine_may_change() {
 
 #[tokio::test]
 async fn ids_that_are_no_stackit_ones_may_change_while_the_guard_is_closed() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("legacy-id", Some("closed")).await;
     cluster.create(&machine("legacy-id", "legacy", Some(OPENSTACK_ID))).await.passed();
     cluster.create(&machine("legacy-id", "new", None)).await.passed();
@@ -139,7 +140,7 @@ async fn ids_that_are_no_stackit_ones_may_change_while_the_guard_is_closed() {
 
 #[tokio::test]
 async fn ids_may_be_written_back_while_rolling_back_and_in_unguarded_namespaces() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     for (namespace, guard) in [("id-rolling", Some("rolling-back")), ("id-unguarded", None)] {
         cluster.namespace(namespace, guard).await;
         cluster.create(&machine(namespace, "m", Some(STACKIT_ID))).await.passed();
@@ -150,7 +151,7 @@ async fn ids_may_be_written_back_while_rolling_back_and_in_unguarded_namespaces(
 
 #[tokio::test]
 async fn the_label_changes_only_along_a_migration_and_a_rollback() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     let values = [None, Some("closed"), Some("rolling-back"), Some(""), Some("other")];
     let free = [(None, Some("closed")), (Some("closed"), Some("rolling-back")), (Some("rolling-back"), Some("closed"))];
     for (number, before) in values.into_iter().enumerate() {
@@ -171,7 +172,7 @@ async fn the_label_changes_only_along_a_migration_and_a_rollback() {
 #[tokio::test]
 async fn the_label_comes_off_only_in_a_write_that_means_it() {
     const OFF: &str = "mcm-migration.stackit.cloud/guard-off";
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     let off = |version: &str| json!({"metadata": {"labels": {GUARD: null}, "annotations": {OFF: version}}});
     let version = async |namespace: &str| {
         let namespace = cluster.json(&["get", "namespace", namespace]).await;
@@ -207,7 +208,7 @@ async fn the_label_comes_off_only_in_a_write_that_means_it() {
 
 #[tokio::test]
 async fn the_label_cannot_be_taken_away_by_way_of_status_or_finalizers() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("side-door", Some("closed")).await;
     let patch = json!({"metadata": {"labels": {GUARD: null}}}).to_string();
     let status = ["patch", "namespace", "side-door", "--subresource=status", "--type=merge", "-p", &patch];
@@ -220,7 +221,7 @@ async fn the_label_cannot_be_taken_away_by_way_of_status_or_finalizers() {
 
 #[tokio::test]
 async fn everything_else_about_a_guarded_namespace_may_change() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("free-namespace", Some("closed")).await;
     cluster.label("free-namespace", "shoot.gardener.cloud/provider=stackit", &[]).await.passed();
     cluster.ok(&["annotate", "namespace", "free-namespace", "a=b"]).await;
@@ -230,7 +231,7 @@ async fn everything_else_about_a_guarded_namespace_may_change() {
 
 #[tokio::test]
 async fn a_terminating_namespace_may_do_anything_and_can_go() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("leaving", Some("closed")).await;
     cluster.ok(&["delete", "namespace", "leaving", "--wait=false"]).await;
     cluster.label("leaving", &format!("{GUARD}=other"), &[]).await.passed();
@@ -240,7 +241,7 @@ async fn a_terminating_namespace_may_do_anything_and_can_go() {
 
 #[tokio::test]
 async fn a_migrated_machine_cannot_be_restored_beside_an_openstack_class() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     // Guarded or not: a namespace that is being restored has no label yet.
     for (namespace, guard) in [("mixed-unguarded", None), ("mixed-rolling", Some("rolling-back"))] {
         cluster.namespace(namespace, None).await;
@@ -267,7 +268,7 @@ async fn a_migrated_machine_cannot_be_restored_beside_an_openstack_class() {
 
 #[tokio::test]
 async fn a_migrated_machine_can_be_restored_where_no_class_is_openstack() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     for (namespace, guard) in [("restored-unguarded", None), ("restored-guarded", Some("closed"))] {
         cluster.namespace(namespace, guard).await;
         // Machines may come before their classes.
@@ -279,7 +280,7 @@ async fn a_migrated_machine_can_be_restored_where_no_class_is_openstack() {
 
 #[tokio::test]
 async fn the_migration_has_one_name_and_is_not_paused_by_default() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("named", None).await;
     let answer = cluster.create(&migration("named", "other")).await;
     assert!(!answer.success, "a MachineMigration of any name was let in");
@@ -291,7 +292,7 @@ async fn the_migration_has_one_name_and_is_not_paused_by_default() {
 
 #[tokio::test]
 async fn kubectl_shows_how_far_a_migration_is_and_waits_for_a_condition() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("shown", None).await;
     cluster.create(&migration("shown", "openstack-to-stackit")).await.passed();
     let status = json!({"status": {

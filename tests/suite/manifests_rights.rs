@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use crate::manifests::{Cluster, GUARD, STACKIT_ID, class, folder, machine, migration};
+use rig::Shared;
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
+use std::sync::Arc;
 
 const ACCOUNT: &str = "system:serviceaccount:mcm-migration-system:mcm-migration-webhook";
 
@@ -14,19 +15,19 @@ const NAMED: &str = "--field-selector=metadata.name=cloudprovider";
 const WATCH_NAMED: &str = "/api/v1/secrets?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dcloudprovider";
 
 /// One for the tests that only read what is installed, self-managed.
-async fn cluster() -> &'static Cluster {
-    static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
+async fn cluster() -> Arc<Cluster> {
+    static CLUSTER: Shared<Cluster> = Shared::new();
     let installed = || async {
         let cluster = Cluster::guarded().await;
         cluster.ok(&["apply", "-k", &folder("overlays/self-managed")]).await;
         cluster
     };
-    CLUSTER.get_or_init(installed).await
+    CLUSTER.get(installed).await
 }
 
 #[tokio::test]
 async fn the_program_may_read_the_secrets_that_name_a_project_and_no_other() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     cluster.namespace("secrets", None).await;
     for name in ["cloudprovider", "other"] {
         cluster.ok(&["-n", "secrets", "create", "secret", "generic", name, "--from-literal=project-id=p"]).await;
@@ -76,7 +77,7 @@ const WRITING: [&str; 5] = ["create", "update", "patch", "delete", "deletecollec
 
 #[tokio::test]
 async fn the_program_may_watch_what_it_decides_by_and_write_only_what_the_side_task_does() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     for (resource, written) in WATCHED {
         for verb in ["get", "list", "watch"] {
             assert!(may(cluster, ACCOUNT, &[verb, resource, "-A"]).await, "{verb} {resource}");
@@ -98,7 +99,7 @@ async fn the_program_may_watch_what_it_decides_by_and_write_only_what_the_side_t
 
 #[tokio::test]
 async fn the_program_may_hold_its_own_lease_look_at_the_shoots_and_make_events() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     let own = "mcm-migration-system";
     for (lease, namespace, allowed) in [
         ("mcm-migration-webhook", own, &["get", "update"][..]),
@@ -125,7 +126,7 @@ async fn the_program_may_hold_its_own_lease_look_at_the_shoots_and_make_events()
 
 #[tokio::test]
 async fn the_program_may_write_its_certificate_and_its_own_configurations_alone() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     let own = "mcm-migration-system";
     for verb in ["get", "update"] {
         assert!(may(cluster, ACCOUNT, &[verb, "secret/mcm-migration-webhook-tls", "-n", own]).await, "{verb}");
@@ -146,7 +147,7 @@ async fn the_program_may_write_its_certificate_and_its_own_configurations_alone(
 
 #[tokio::test]
 async fn without_self_managed_certificates_the_program_may_write_no_secret_and_no_configuration() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     for name in ["base", "overlays/cert-manager"] {
         let rendered = cluster.ok(&["kustomize", &folder(name)]).await;
         let mut rules = 0;
@@ -177,7 +178,7 @@ async fn without_self_managed_certificates_the_program_may_write_no_secret_and_n
 
 #[tokio::test]
 async fn an_operator_can_close_and_prove_the_guard_and_arm_and_read_no_secret() {
-    let cluster = cluster().await;
+    let cluster = &*cluster().await;
     // Shipped to be bound by the administrator.
     let bindings = cluster.json(&["get", "clusterrolebindings"]).await;
     let bound = |b: &Value| b["roleRef"]["name"] == "mcm-migration-operator";

@@ -20,7 +20,7 @@ use crate::side_task_cluster::{
 
 #[tokio::test]
 async fn a_snapshot_is_what_the_caches_come_to_know_and_the_details_of_the_classes() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let shoot = Shoot::new("snapshot").migrated_machines(1).pods(&[Provider::Stackit, Provider::OpenStack]);
     let name = make(seed, &shoot).await;
     let mut left = rig::shoot::class("left", Provider::OpenStack);
@@ -46,7 +46,7 @@ async fn a_snapshot_is_what_the_caches_come_to_know_and_the_details_of_the_class
 
 #[tokio::test]
 async fn the_owner_is_read_of_four_kinds_alone() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = make(seed, &Shoot::new("owner")).await;
     arm_by_hand(&seed.admin().await, &name).await.unwrap();
     let cluster = cluster(seed).await;
@@ -65,7 +65,7 @@ async fn the_owner_is_read_of_four_kinds_alone() {
 
 #[tokio::test]
 async fn shoots_are_the_namespaces_with_a_worker_and_a_look_shows_the_caches() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = make(seed, &Shoot::new("look")).await;
     objects::create(&seed.admin().await, &namespace("no-worker")).await.unwrap();
     let kept = Kept::filled(&seed.kubeconfig).await;
@@ -84,7 +84,7 @@ async fn shoots_are_the_namespaces_with_a_worker_and_a_look_shows_the_caches() {
 
 #[tokio::test]
 async fn machines_and_versions_are_those_of_the_api_server() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let shoot = Shoot::new("versions");
     let name = make(seed, &shoot).await;
     objects::create(&seed.admin().await, &migration(&name)).await.unwrap();
@@ -109,7 +109,7 @@ async fn machines_and_versions_are_those_of_the_api_server() {
 
 #[tokio::test]
 async fn what_does_not_exist_is_none() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let cluster = cluster(seed).await;
     let name = "absent";
     for of in
@@ -140,7 +140,7 @@ async fn without_the_definition_there_is_no_machine_migration() {
 
 #[tokio::test]
 async fn the_lease_shows_holder_and_time_as_they_are_written() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = make(seed, &Shoot::new("lease")).await;
     let cluster = cluster(seed).await;
     let admin = seed.admin().await;
@@ -161,7 +161,7 @@ async fn the_lease_shows_holder_and_time_as_they_are_written() {
 
 #[tokio::test]
 async fn credentials_are_those_of_the_secret_and_are_not_shown() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let shoot = Shoot::new("credentials");
     let name = make(seed, &shoot).await;
     let credentials = cluster(seed).await.credentials(&name).await.unwrap().unwrap();
@@ -174,7 +174,7 @@ async fn credentials_are_those_of_the_secret_and_are_not_shown() {
 
 #[tokio::test]
 async fn nodes_are_read_with_the_state_that_counts() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     for (name, ready) in [("ready", true), ("lost", false)] {
         objects::create(&seed.admin().await, &node(name, ready)).await.unwrap();
     }
@@ -185,7 +185,7 @@ async fn nodes_are_read_with_the_state_that_counts() {
 
 #[tokio::test]
 async fn a_refusal_and_a_missing_answer_are_told_apart_and_name_what_was_tried() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let world = || Arc::new(World::new(MAX_AGE));
     let nobody = seed.server.user_kubeconfig("nobody", &[]).unwrap();
     let refused = cluster_of(&nobody, world()).await;
@@ -218,7 +218,7 @@ async fn a_refusal_and_a_missing_answer_are_told_apart_and_name_what_was_tried()
 
 #[tokio::test]
 async fn snapshots_of_many_shoots_at_once_all_come() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = make(seed, &Shoot::new("many")).await;
     let cluster = cluster(seed).await;
     let all = futures::future::join_all((0..40).map(|_| cluster.snapshot(&name)));

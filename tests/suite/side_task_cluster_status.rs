@@ -60,7 +60,7 @@ fn report() -> Report {
 
 #[tokio::test]
 async fn a_report_is_the_whole_status_and_leaves_spec_and_foreign_conditions_alone() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = shoot(seed, "report").await;
     objects::merge(&seed.admin().await, &migration(&name), &json!({"spec": {"paused": true}})).await.unwrap();
     let before = object(seed, &migration(&name)).await;
@@ -101,7 +101,7 @@ async fn a_report_is_the_whole_status_and_leaves_spec_and_foreign_conditions_alo
 
 #[tokio::test]
 async fn a_demanded_version_must_be_the_present_one_also_where_nothing_would_be_written() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = shoot(seed, "demanded").await;
     let cluster = cluster(seed).await;
     let armed = [Say::armed(true, Reason::Armed, "Armed.")];
@@ -121,7 +121,7 @@ async fn a_demanded_version_must_be_the_present_one_also_where_nothing_would_be_
 
 #[tokio::test]
 async fn without_a_demanded_version_those_who_write_at_the_same_time_lose_nothing() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = shoot(seed, "together").await;
     let cluster = cluster(seed).await;
     // One of them gets through at each try, and each tries five times.
@@ -141,7 +141,7 @@ async fn without_a_demanded_version_those_who_write_at_the_same_time_lose_nothin
 
 #[tokio::test]
 async fn without_a_machine_migration_nothing_is_written_into_it() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = make(seed, &Shoot::new("no-migration")).await;
     let cluster = cluster(seed).await;
     let say = [Say::armed(false, Reason::NotArmed, "")];
@@ -158,7 +158,7 @@ async fn without_a_machine_migration_nothing_is_written_into_it() {
 
 #[tokio::test]
 async fn events_are_about_the_object_that_is_there() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let shoot = Shoot::new("events");
     let name = make(seed, &shoot).await;
     let first = shoot.machines().remove(0);
@@ -208,7 +208,7 @@ async fn events_are_about_the_object_that_is_there() {
 
 #[tokio::test]
 async fn the_guard_is_proved_as_often_as_asked_and_only_where_it_is_closed() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = make(seed, &Shoot::new("prove").migrated_machines(1)).await;
     let cluster = cluster(seed).await;
     let facts = cluster.snapshot(&name).await.unwrap().facts;

@@ -49,7 +49,7 @@ fn machine_of(written: Written) -> MachineNow {
 
 #[tokio::test]
 async fn each_write_of_a_machine_changes_its_annotation_and_nothing_else() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let shoot = Shoot::new("machines").legacy_machines(2);
     let name = make(seed, &shoot).await;
     let [legacy, fresh] = <[String; 2]>::try_from(shoot.machines()).unwrap();
@@ -96,7 +96,7 @@ async fn each_write_of_a_machine_changes_its_annotation_and_nothing_else() {
 
 #[tokio::test]
 async fn a_retired_class_gets_the_whole_spec_of_its_sibling_and_keeps_all_else() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let shoot = Shoot::new("retire").classes(Provider::OpenStack);
     let (name, class_name) = (make(seed, &shoot).await, shoot.class());
     let id = class(&name, &class_name);
@@ -121,7 +121,7 @@ async fn a_retired_class_gets_the_whole_spec_of_its_sibling_and_keeps_all_else()
 
 #[tokio::test]
 async fn the_worker_is_marked_and_unmarked_and_keeps_all_else() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let shoot = Shoot::new("mark");
     let (name, worker_name) = (make(seed, &shoot).await, shoot.worker().to_owned());
     let id = worker(&name, &worker_name);
@@ -140,7 +140,7 @@ async fn the_worker_is_marked_and_unmarked_and_keeps_all_else() {
 
 #[tokio::test]
 async fn the_guard_is_closed_and_the_namespace_keeps_all_else() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = make(seed, &Shoot::new("close")).await;
     let id = namespace(&name);
     adorn(seed, &id, &[]).await;
@@ -152,7 +152,7 @@ async fn the_guard_is_closed_and_the_namespace_keeps_all_else() {
 
 #[tokio::test]
 async fn the_machine_migration_is_made_once() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = make(seed, &Shoot::new("make")).await;
     let cluster = cluster(seed).await;
     assert_eq!(cluster.write(&name, Write::MakeMigration).await, Ok(Written::Took(true)));
@@ -167,7 +167,7 @@ async fn the_machine_migration_is_made_once() {
 
 #[tokio::test]
 async fn a_write_at_an_old_version_is_a_conflict_and_changes_nothing() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let shoot = Shoot::new("stale").classes(Provider::OpenStack);
     let name = make(seed, &shoot).await;
     let (first, class_name, worker_name) = (shoot.machines().remove(0), shoot.class(), shoot.worker().to_owned());
@@ -208,7 +208,7 @@ async fn a_write_at_an_old_version_is_a_conflict_and_changes_nothing() {
 
 #[tokio::test]
 async fn a_write_to_an_object_that_is_gone_says_so_and_makes_none() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let name = make(seed, &Shoot::new("without")).await;
     let cluster = cluster(seed).await;
     let spec = json!({});
@@ -227,7 +227,7 @@ async fn a_write_to_an_object_that_is_gone_says_so_and_makes_none() {
 
 #[tokio::test]
 async fn every_write_is_the_program_s_own_in_the_managed_fields() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let shoot = Shoot::new("manager").classes(Provider::OpenStack);
     let name = make(seed, &shoot).await;
     let (first, class_name, worker_name) = (shoot.machines().remove(0), shoot.class(), shoot.worker().to_owned());

@@ -1,6 +1,8 @@
 //! The caches know what the API server knows, with the shipped rights, and no more than decides.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use rig::Shared;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::world::{DEADLINE, Kept, MAX_AGE, Seed, class, guarded, secret};
@@ -9,15 +11,14 @@ use mcm_migration_core::domain::{GuardLabel, Provider};
 use mcm_migration_webhook::world::{Resource, shoot_namespaces, snapshot};
 use rig::{objects, until};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 const PROJECT: &str = "2b1f0a3c-7d5e-4f60-8a91-b2c3d4e5f601";
 const HIDDEN: &str = "hush-hush";
 
 /// One for all tests of this file that leave it alone; each has namespaces of its own.
-async fn seed() -> &'static Seed {
-    static SEED: OnceCell<Seed> = OnceCell::const_new();
-    SEED.get_or_init(Seed::with_the_machine_migration).await
+async fn seed() -> Arc<Seed> {
+    static SEED: Shared<Seed> = Shared::new();
+    SEED.get(Seed::with_the_machine_migration).await
 }
 
 /// Every kind that decides, once.
@@ -90,7 +91,7 @@ fn is_complete(facts: &NamespaceFacts) -> bool {
 
 #[tokio::test]
 async fn what_is_there_is_listed_and_what_comes_is_watched() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     seed.apply(&shoot("listed")).await;
     let kept = Kept::filled(&seed.kubeconfig).await;
     kept.knows("the shoot that was there before", "listed", is_complete).await;
@@ -101,7 +102,7 @@ async fn what_is_there_is_listed_and_what_comes_is_watched() {
 
 #[tokio::test]
 async fn changes_and_deletions_are_known_at_once() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     seed.apply(&[guarded("changes"), class("changes", "pool", "OpenStack")]).await;
     let kept = Kept::filled(&seed.kubeconfig).await;
     kept.knows("the OpenStack class", "changes", |facts| facts.openstack_class() == Some("pool")).await;
@@ -120,7 +121,7 @@ async fn changes_and_deletions_are_known_at_once() {
 
 #[tokio::test]
 async fn a_pod_that_loses_the_label_is_gone() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     seed.apply(&shoot("relabelled")).await;
     let kept = Kept::filled(&seed.kubeconfig).await;
     kept.knows("the pod", "relabelled", |facts| facts.mcm_pods.len() == 1).await;
@@ -132,7 +133,7 @@ async fn a_pod_that_loses_the_label_is_gone() {
 
 #[tokio::test]
 async fn of_a_secret_only_the_project_is_in_memory() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     seed.apply(&[
         guarded("secrets"),
         secret(
@@ -210,7 +211,7 @@ async fn a_resource_that_may_not_be_read_is_stale_and_heals() {
 
 #[tokio::test]
 async fn a_snapshot_reads_one_namespace_uncached_and_no_secret() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     seed.apply(&shoot("snapshot")).await;
     seed.apply(&shoot("snapshot-beside")).await;
     let client = rig::api_server::client(&seed.kubeconfig).await.unwrap();

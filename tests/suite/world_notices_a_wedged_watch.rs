@@ -1,21 +1,22 @@
 //! A watch that swallows everything, bookmarks included, is noticed, and heals without a restart.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use rig::Shared;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::world::{DEADLINE, Kept, MAX_AGE, Seed, class, guarded};
 use mcm_migration_core::decide::NamespaceFacts;
 use mcm_migration_webhook::world::Resource;
 use rig::ApiProxy;
-use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 
 /// How long it may take until it is noticed.
 const NOTICED: Duration = MAX_AGE.saturating_add(Duration::from_secs(10));
 
-async fn seed() -> &'static Seed {
-    static SEED: OnceCell<Seed> = OnceCell::const_new();
-    SEED.get_or_init(Seed::with_the_machine_migration).await
+async fn seed() -> Arc<Seed> {
+    static SEED: Shared<Seed> = Shared::new();
+    SEED.get(Seed::with_the_machine_migration).await
 }
 
 /// A world that follows through a proxy of its own.
@@ -27,7 +28,7 @@ async fn through_a_proxy(seed: &Seed) -> (ApiProxy, Kept) {
 
 #[tokio::test]
 async fn each_wedged_watch_makes_its_resource_stale_and_heals() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let mut tests = JoinSet::new();
     for resource in Resource::ALL {
         let (proxy, kept) = through_a_proxy(seed).await;
@@ -45,7 +46,7 @@ async fn each_wedged_watch_makes_its_resource_stale_and_heals() {
 
 #[tokio::test]
 async fn what_changed_behind_a_wedged_watch_is_known_once_it_heals() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     seed.apply(&[guarded("wedged"), class("wedged", "pool", "stackit")]).await;
     let (proxy, kept) = through_a_proxy(seed).await;
     kept.knows("the class", "wedged", NamespaceFacts::has_stackit_class).await;
@@ -58,7 +59,7 @@ async fn what_changed_behind_a_wedged_watch_is_known_once_it_heals() {
 
 #[tokio::test]
 async fn a_watch_that_stays_wedged_is_made_up_for_by_a_list() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     seed.apply(&[guarded("for-ever"), class("for-ever", "pool", "stackit")]).await;
     let (proxy, kept) = through_a_proxy(seed).await;
     proxy.swallow_watch("machineclasses");
@@ -69,7 +70,7 @@ async fn a_watch_that_stays_wedged_is_made_up_for_by_a_list() {
 
 #[tokio::test]
 async fn connections_that_hang_or_are_cut_are_noticed_and_heal() {
-    let seed = seed().await;
+    let seed = &*seed().await;
     let mut tests = JoinSet::new();
     for fault in [ApiProxy::hang, ApiProxy::cut] {
         let (proxy, kept) = through_a_proxy(seed).await;

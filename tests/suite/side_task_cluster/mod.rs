@@ -10,6 +10,7 @@
 
 pub(crate) use crate::world;
 
+use rig::Shared;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,7 +19,6 @@ use mcm_migration_webhook::sidetask::KubeCluster;
 use mcm_migration_webhook::world::World;
 use rig::{Shoot, install, objects};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
 
 pub use world::Seed;
 use world::{MAX_AGE, repository};
@@ -29,9 +29,9 @@ pub const MARKER: &str = "stackit.cloud/machine-should-be-migrated";
 pub const BIG: u64 = 9_007_199_254_740_993;
 
 /// One for all tests of a file, with the guard in force; each test has shoots of its own.
-pub async fn seed() -> &'static Seed {
-    static SEED: OnceCell<Seed> = OnceCell::const_new();
-    SEED.get_or_init(|| async {
+pub async fn seed() -> Arc<Seed> {
+    static SEED: Shared<Seed> = Shared::new();
+    SEED.get(async || {
         let seed = Seed::start().await;
         install::apply_folder(&seed.server, &repository("manifests/guard")).await.unwrap();
         seed
