@@ -10,7 +10,7 @@ use crate::two_seeds_support::{DESTINATION, Seeds, await_ids, await_reason, dest
 use mcm_stand_in::{Mcm, Options};
 use rig::shoot::{Provider, SEED};
 use rig::{Product, Shoot};
-use simulator::{Fault, FaultPlan, Operation};
+use simulator::{Fault, FaultId, FaultPlan, Operation};
 
 const OLD: &str = "openstack:///";
 const NEW: &str = "stackit://";
@@ -23,47 +23,48 @@ enum Persisted {
     New,
 }
 
-/// A shoot on its way on a source that is about to be cut off.
-struct Play {
-    seeds: Seeds,
+/// A shoot on a source that is about to be cut off, with its MCM.
+struct Play<'a> {
+    seeds: &'a Seeds,
     shoot: Shoot,
     key: String,
     source: Mcm,
-    product: Product,
+    /// What is persisted of it; at first its old IDs.
     snapshot: Snapshot,
 }
 
-impl Play {
-    /// All Machines are rewritten and no server is labelled yet: the cloud answers no PATCH before [`Play::cloud_answers`].
-    async fn start(name: &str, persisted: Persisted, owner_record: bool) -> (Self, simulator::FaultId) {
-        let seeds = Seeds::start().await;
+impl<'a> Play<'a> {
+    /// A shoot that its source owns.
+    async fn start(seeds: &'a Seeds, name: &str) -> Self {
         let shoot = seeds.source.create(Shoot::new(name).legacy_machines(3)).await;
         seeds.owns(&shoot, SEED);
-        let (key, old) = (key(&seeds.source, &shoot).await, Snapshot::take(&seeds.source, &shoot).await);
-        let source = Mcm::for_shoot(&seeds.source.server, &shoot, seeds.cloud(), Options::default()).await.unwrap();
+        let (key, snapshot) = (key(&seeds.source, &shoot).await, Snapshot::take(&seeds.source, &shoot).await);
+        let options = Options::default().quiet();
+        let source = Mcm::for_shoot(&seeds.source.server, &shoot, seeds.cloud(), options).await.unwrap();
         source.await_runs(1, LONG).await.unwrap();
-        let refused = seeds.cloud().inject(FaultPlan::always(Operation::PatchServer, Fault::ServiceUnavailable));
-        let mut address = String::new();
-        let record = seeds.owner_record(&mut address, SEED);
-        let product = seeds.product_on_source(if owner_record { &record } else { &[] }).await;
-        source.watch_over(await_ids(&seeds.source, &shoot, NEW)).await;
-        let snapshot = match persisted {
-            Persisted::Old => old,
-            Persisted::New => Snapshot::take(&seeds.source, &shoot).await,
-        };
-        (Self { seeds, shoot, key, source, product, snapshot }, refused)
+        Self { seeds, shoot, key, source, snapshot }
     }
 
-    /// The other seed takes the shoot over, with the product, and restores what was persisted.
-    async fn take_over(&self, owner_record: bool) -> (Product, Mcm) {
-        let seeds = &self.seeds;
-        let mut address = String::new();
-        let record = seeds.owner_record(&mut address, DESTINATION);
-        let product = seeds.product_on_destination(if owner_record { &record } else { &[] }).await;
-        let seed = &seeds.destination;
+    /// From now on the cloud answers no PATCH of a server of the shoot.
+    fn refuse(&self) -> FaultId {
+        let plan = FaultPlan::always(Operation::PatchServer, Fault::ServiceUnavailable);
+        self.seeds.cloud().inject(plan.project(self.shoot.project_id()))
+    }
+
+    /// All Machines are rewritten on the source, with its product, and no server is labelled yet.
+    async fn rewritten(&mut self, persisted: Persisted) {
+        self.source.watch_over(await_ids(&self.seeds.source, &self.shoot, NEW)).await;
+        if let Persisted::New = persisted {
+            self.snapshot = Snapshot::take(&self.seeds.source, &self.shoot).await;
+        }
+    }
+
+    /// The other seed takes the shoot over and restores what was persisted.
+    async fn take_over(&self) -> Mcm {
+        let seed = &self.seeds.destination;
         destination::prepare(seed, &self.shoot, &self.key, Provider::Stackit).await;
         destination::restore_all(seed, &self.snapshot).await;
-        (product, destination::start_mcm(seed, &self.shoot, Provider::Stackit, Options::default()).await)
+        destination::start_mcm(seed, &self.shoot, Provider::Stackit, Options::default()).await
     }
 
     /// The restore ends, the shoot completes on its new seed, and nobody has lost a server, whichever MCM looked.
@@ -82,60 +83,92 @@ impl Play {
         self.source.verdict().unwrap();
         mcm.verdict().unwrap();
     }
+
+    fn writes(&self, seed: &str) -> usize {
+        self.seeds.writes(seed, &self.shoot).len()
+    }
 }
 
-async fn with_the_owner_record(name: &str, persisted: Persisted) {
-    let (play, refused) = Play::start(name, persisted, true).await;
+/// The product on both seeds, each with its owner record or both without.
+async fn products(seeds: &Seeds, owner_record: bool) -> (Product, Product) {
+    let (mut here, mut there) = (String::new(), String::new());
+    let records = (seeds.owner_record(&mut here, SEED), seeds.owner_record(&mut there, DESTINATION));
+    let (on_source, on_destination): (&[&str], &[&str]) =
+        if owner_record { (&records.0, &records.1) } else { (&[], &[]) };
+    tokio::join!(seeds.product_on_source(on_source), seeds.product_on_destination(on_destination))
+}
+
+async fn with_the_owner_record(mut play: Play<'_>, refused: FaultId, product: &Product, persisted: Persisted) {
+    play.rewritten(persisted).await;
     play.seeds.owns(&play.shoot, DESTINATION);
     // An answer counts for 30 s; whoever takes over waits for longer than that.
-    play.source.watch_over(await_reason(&play.product, FOREIGN, LONG)).await;
-    let before = play.seeds.writes("source").len();
+    play.source.watch_over(await_reason(product, &play.shoot, FOREIGN, LONG)).await;
+    let before = play.writes("source");
     play.seeds.cloud().end_fault(refused);
-    let (_product, mcm) = play.take_over(true).await;
+    let mcm = play.take_over().await;
     play.complete(&mcm).await;
-    assert_eq!(play.seeds.writes("source").len(), before, "the source wrote to the cloud after the take-over");
-    assert!(!play.seeds.writes("destination").is_empty());
+    let name = play.shoot.worker();
+    assert_eq!(play.writes("source"), before, "{name}: the source wrote to the cloud after the take-over");
+    assert!(play.writes("destination") > 0, "{name}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_the_owner_record_a_source_that_is_cut_off_writes_nothing_beside_old_ids() {
-    with_the_owner_record("record-old", Persisted::Old).await;
+async fn with_the_owner_record_a_source_that_is_cut_off_writes_nothing_beside_old_or_new_ids() {
+    let seeds = Seeds::start().await;
+    let (old, new) = tokio::join!(Play::start(&seeds, "record-old"), Play::start(&seeds, "record-new"));
+    let refused = (old.refuse(), new.refuse());
+    let (product, _destination) = products(&seeds, true).await;
+    tokio::join!(
+        with_the_owner_record(old, refused.0, &product, Persisted::Old),
+        with_the_owner_record(new, refused.1, &product, Persisted::New),
+    );
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_the_owner_record_a_source_that_is_cut_off_writes_nothing_beside_new_ids() {
-    with_the_owner_record("record-new", Persisted::New).await;
-}
-
-async fn without_the_owner_record(name: &str, persisted: Persisted) {
-    let (play, refused) = Play::start(name, persisted, false).await;
-    let (_product, mcm) = play.take_over(false).await;
+async fn without_the_owner_record(mut play: Play<'_>, refused: FaultId, persisted: Persisted) {
+    play.rewritten(persisted).await;
+    let mcm = play.take_over().await;
     // The source labels first: the destination must not before its restore is done.
     play.seeds.cloud().end_fault(refused);
     let labelled = mcm.watch_over(play.seeds.source.await_condition(&play.shoot, "Complete", LONG * 2));
     play.source.watch_over(labelled).await;
-    assert!(play.seeds.writes("destination").is_empty());
-    assert!(!play.seeds.writes("source").is_empty(), "nothing told it to stop");
+    let name = play.shoot.worker();
+    assert_eq!(play.writes("destination"), 0, "{name}");
+    assert!(play.writes("source") > 0, "{name}: nothing told it to stop");
+    play.complete(&mcm).await;
+}
+
+/// A source that was cut off between the flip of its classes and the rewrite, which it makes then: its MCM is STACKIT's and alive.
+async fn without_the_owner_record_before_the_rewrite(play: Play<'_>) {
+    let mcm = play.take_over().await;
+    play.source.watch_over(await_ids(&play.seeds.source, &play.shoot, NEW)).await;
     play.complete(&mcm).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_the_owner_record_a_source_labels_on_and_old_ids_are_rewritten_in_time() {
-    without_the_owner_record("unfenced-old", Persisted::Old).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_the_owner_record_a_source_labels_on_and_new_ids_fit() {
-    without_the_owner_record("unfenced-new", Persisted::New).await;
+async fn without_the_owner_record_a_source_labels_on_and_old_ids_are_rewritten_in_time_and_new_ones_fit() {
+    let seeds = Seeds::start().await;
+    let (old, new, flipped) = tokio::join!(
+        Play::start(&seeds, "unfenced-old"),
+        Play::start(&seeds, "unfenced-new"),
+        Play::start(&seeds, "flipped-unfenced"),
+    );
+    let refused = (old.refuse(), new.refuse());
+    let _products = products(&seeds, false).await;
+    tokio::join!(
+        without_the_owner_record(old, refused.0, Persisted::Old),
+        without_the_owner_record(new, refused.1, Persisted::New),
+        without_the_owner_record_before_the_rewrite(flipped),
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn labels_of_a_source_kill_only_where_the_destination_never_rewrites() {
-    let (play, refused) = Play::start("never", Persisted::Old, false).await;
-    play.seeds.cloud().end_fault(refused);
-    play.seeds.source.await_condition(&play.shoot, "Complete", LONG * 2).await;
+    let seeds = Seeds::start().await;
+    let play = Play::start(&seeds, "never").await;
+    let _product = seeds.product_on_source(&[]).await;
+    seeds.source.await_condition(&play.shoot, "Complete", LONG * 2).await;
     // A destination without the product, and with a creation time-out that a test can wait for.
-    let (seed, shoot) = (&play.seeds.destination, &play.shoot);
+    let (seed, shoot) = (&seeds.destination, &play.shoot);
     destination::prepare(seed, shoot, &play.key, Provider::Stackit).await;
     destination::restore_all(seed, &play.snapshot).await;
     let options = Options::default().quiet().creation_timeout(Duration::from_secs(3));
@@ -145,34 +178,9 @@ async fn labels_of_a_source_kill_only_where_the_destination_never_rewrites() {
     play.source.verdict().unwrap();
 }
 
-/// A source that was cut off between the flip of its classes and the rewrite: its MCM is STACKIT's and alive, its Machines have old IDs.
-async fn cut_off_before_the_rewrite(name: &str, owner_record: bool) -> (Play, Mcm, Product) {
-    let seeds = Seeds::start().await;
-    let shoot = seeds.source.create(Shoot::new(name).legacy_machines(3)).await;
-    seeds.owns(&shoot, DESTINATION);
-    let (key, snapshot) = (key(&seeds.source, &shoot).await, Snapshot::take(&seeds.source, &shoot).await);
-    let options = Options::default().quiet();
-    let source = Mcm::for_shoot(&seeds.source.server, &shoot, seeds.cloud(), options).await.unwrap();
-    source.await_runs(1, LONG).await.unwrap();
-    let mut address = String::new();
-    let record = seeds.owner_record(&mut address, SEED);
-    let product = seeds.product_on_source(if owner_record { &record } else { &[] }).await;
-    let play = Play { seeds, shoot, key, source, product, snapshot };
-    let (product, mcm) = play.take_over(owner_record).await;
-    (play, mcm, product)
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_the_owner_record_a_source_cut_off_before_the_rewrite_rewrites_its_own() {
-    let (play, mcm, _product) = cut_off_before_the_rewrite("flipped-unfenced", false).await;
-    play.source.watch_over(await_ids(&play.seeds.source, &play.shoot, NEW)).await;
-    play.complete(&mcm).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_fenced_source_that_has_not_rewritten_is_harmless_without_its_mcm() {
-    let (play, mcm, _product) = cut_off_before_the_rewrite("flipped-stopped", true).await;
-    await_reason(&play.product, FOREIGN, LONG).await;
+async fn without_its_mcm(play: Play<'_>, product: &Product) {
+    let mcm = play.take_over().await;
+    await_reason(product, &play.shoot, FOREIGN, LONG).await;
     // As the dependency-watchdog does once the nodes' leases end there, or whoever takes over.
     play.source.stop().await.unwrap();
     let seed = &play.seeds.destination;
@@ -182,7 +190,7 @@ async fn a_fenced_source_that_has_not_rewritten_is_harmless_without_its_mcm() {
     mcm.await_runs(3, LONG).await.unwrap();
     seed.assert_complete(&play.shoot).await;
     play.seeds.assert_no_server_lost(&play.shoot).await;
-    assert!(play.seeds.writes("source").is_empty());
+    assert_eq!(play.writes("source"), 0);
     assert!(ids(&play.seeds.source, &play.shoot).await.iter().all(|(_, id)| id.starts_with(OLD)), "left alone");
     play.source.verdict().unwrap();
     mcm.verdict().unwrap();
@@ -190,15 +198,26 @@ async fn a_fenced_source_that_has_not_rewritten_is_harmless_without_its_mcm() {
 
 /// What no program on either seed can see, and the documentation of the owner record says: the destination labels by the rules, and the MCM of
 /// the source, alive and with valid credentials, has classes of STACKIT and Machines with old IDs.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_fenced_source_that_has_not_rewritten_kills_if_its_mcm_is_left_alive() {
-    let (play, mcm, _product) = cut_off_before_the_rewrite("flipped-fenced", true).await;
-    await_reason(&play.product, FOREIGN, LONG).await;
+async fn with_its_mcm(play: Play<'_>, product: &Product) {
+    let mcm = play.take_over().await;
+    await_reason(product, &play.shoot, FOREIGN, LONG).await;
     let seed = &play.seeds.destination;
     mcm.watch_over(await_ids(seed, &play.shoot, NEW)).await;
     destination::finish(seed, &play.shoot).await;
     let killed = kills(&play.source).await;
     assert!(killed.machine_id.starts_with(OLD), "{killed}");
-    assert!(play.seeds.writes("source").is_empty());
+    assert_eq!(play.writes("source"), 0);
     mcm.verdict().unwrap();
+}
+
+/// Both were cut off between the flip of their classes and the rewrite: their MCMs are STACKIT's and alive, their Machines have old IDs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fenced_source_that_has_not_rewritten_kills_only_if_its_mcm_is_left_alive() {
+    let seeds = Seeds::start().await;
+    let (stopped, alive) = tokio::join!(Play::start(&seeds, "flipped-stopped"), Play::start(&seeds, "flipped-fenced"));
+    for play in [&stopped, &alive] {
+        seeds.owns(&play.shoot, DESTINATION);
+    }
+    let (product, _destination) = products(&seeds, true).await;
+    tokio::join!(without_its_mcm(stopped, &product), with_its_mcm(alive, &product));
 }

@@ -10,13 +10,15 @@ use mcm_stand_in::{Mcm, Options};
 use rig::Shoot;
 use rig::shoot::Provider;
 use serde_json::Value;
-use simulator::{Fault, FaultPlan, Operation};
+use simulator::{Fault, FaultId, FaultPlan, Operation};
 
 const OLD: &str = "openstack:///";
 const NEW: &str = "stackit://";
 
-/// A shoot on the source with its MCM.
-async fn begin(seeds: &Seeds, shoot: Shoot) -> (Shoot, Mcm, String) {
+/// A shoot on the source, its MCM, and its key.
+type Begun = (Shoot, Mcm, String);
+
+async fn begin(seeds: &Seeds, shoot: Shoot) -> Begun {
     let shoot = seeds.source.create(shoot).await;
     let mcm = Mcm::for_shoot(&seeds.source.server, &shoot, seeds.cloud(), Options::default()).await.unwrap();
     mcm.await_runs(1, LONG).await.unwrap();
@@ -39,27 +41,16 @@ async fn restore_and_complete(seeds: &Seeds, shoot: &Shoot, key: &str, snapshot:
     mcm.verdict().unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_shoot_that_leaves_before_its_switch_migrates_where_it_comes_to() {
-    let seeds = Seeds::start().await;
-    let (shoot, old, key) = begin(&seeds, Shoot::new("before").before_the_switch().legacy_machines(4)).await;
-    let _products = (seeds.product_on_source(&[]).await, seeds.product_on_destination(&[]).await);
+async fn leaves_before_its_switch(seeds: &Seeds, (shoot, old, key): Begun) {
     let snapshot = source::drain(&seeds.source, &shoot, &old).await;
     assert_eq!(snapshot.count(OLD), 4);
-    restore_and_complete(&seeds, &shoot, &key, &snapshot).await;
-    assert_eq!(seeds.writes("source").len(), 0, "the source has labelled nothing");
+    restore_and_complete(seeds, &shoot, &key, &snapshot).await;
+    assert_eq!(seeds.writes("source", &shoot).len(), 0, "the source has labelled nothing");
     old.verdict().unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_shoot_that_leaves_half_way_is_finished_where_it_comes_to() {
-    let seeds = Seeds::start().await;
-    let (shoot, old, key) = begin(&seeds, Shoot::new("half-way").legacy_machines(4)).await;
-    // One of its servers cannot be labelled until the shoot has left.
-    let stuck = shoot.machines().swap_remove(1);
-    let refused = FaultPlan::always(Operation::PatchServer, Fault::InternalServerError).server(shoot.server_id(&stuck));
-    let refused = seeds.cloud().inject(refused);
-    let _products = (seeds.product_on_source(&[]).await, seeds.product_on_destination(&[]).await);
+/// Until then one of its servers cannot be labelled.
+async fn leaves_half_way(seeds: &Seeds, (shoot, old, key): Begun, refused: FaultId) {
     old.watch_over(rig::until("the others are labelled and one is not", LONG, || async {
         let marked = |machine: &Value| {
             let annotations = &machine["metadata"]["annotations"];
@@ -76,31 +67,42 @@ async fn a_shoot_that_leaves_half_way_is_finished_where_it_comes_to() {
     let snapshot = source::drain(&seeds.source, &shoot, &old).await;
     assert_eq!(snapshot.count(NEW), 4);
     seeds.cloud().end_fault(refused);
-    let written = seeds.writes("source").len();
-    restore_and_complete(&seeds, &shoot, &key, &snapshot).await;
-    assert_eq!(seeds.writes("source").len(), written, "the source has gone on");
-    assert!(!seeds.writes("destination").is_empty(), "the destination has labelled the last one");
+    let written = seeds.writes("source", &shoot).len();
+    restore_and_complete(seeds, &shoot, &key, &snapshot).await;
+    assert_eq!(seeds.writes("source", &shoot).len(), written, "the source has gone on");
+    assert!(!seeds.writes("destination", &shoot).is_empty(), "the destination has labelled the last one");
     old.verdict().unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_shoot_that_leaves_when_it_is_done_is_done_where_it_comes_to() {
-    let seeds = Seeds::start().await;
-    let (shoot, old, key) = begin(&seeds, Shoot::new("done").legacy_machines(4)).await;
-    let _products = (seeds.product_on_source(&[]).await, seeds.product_on_destination(&[]).await);
+async fn leaves_when_it_is_done(seeds: &Seeds, (shoot, old, key): Begun) {
     old.watch_over(seeds.source.await_condition(&shoot, "Complete", LONG * 2)).await;
     let snapshot = source::drain(&seeds.source, &shoot, &old).await;
     assert_eq!(snapshot.count(NEW), 4);
-    restore_and_complete(&seeds, &shoot, &key, &snapshot).await;
-    assert!(seeds.writes("destination").is_empty(), "every label is there already");
+    restore_and_complete(seeds, &shoot, &key, &snapshot).await;
+    assert!(seeds.writes("destination", &shoot).is_empty(), "every label is there already");
     old.verdict().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn machines_that_are_restored_after_the_first_ones_are_rewritten_as_they_are_made() {
+async fn a_shoot_that_leaves_before_during_or_after_its_migration_is_finished_where_it_comes_to() {
     let seeds = Seeds::start().await;
-    let (shoot, old, key) = begin(&seeds, Shoot::new("late").before_the_switch().legacy_machines(12)).await;
-    let _product = seeds.product_on_destination(&[]).await;
+    let (before, half_way, done) = tokio::join!(
+        begin(&seeds, Shoot::new("before").before_the_switch().legacy_machines(4)),
+        begin(&seeds, Shoot::new("half-way").legacy_machines(4)),
+        begin(&seeds, Shoot::new("done").legacy_machines(4)),
+    );
+    let stuck = half_way.0.machines().swap_remove(1);
+    let refused = FaultPlan::always(Operation::PatchServer, Fault::Conflict).server(half_way.0.server_id(&stuck));
+    let refused = seeds.cloud().inject(refused);
+    let _products = tokio::join!(seeds.product_on_source(&[]), seeds.product_on_destination(&[]));
+    tokio::join!(
+        leaves_before_its_switch(&seeds, before),
+        leaves_half_way(&seeds, half_way, refused),
+        leaves_when_it_is_done(&seeds, done),
+    );
+}
+
+async fn restored_after_the_first_ones(seeds: &Seeds, (shoot, old, key): Begun) {
     let snapshot = source::drain(&seeds.source, &shoot, &old).await;
     let seed = &seeds.destination;
     destination::prepare(seed, &shoot, &key, Provider::Stackit).await;
@@ -114,18 +116,15 @@ async fn machines_that_are_restored_after_the_first_ones_are_rewritten_as_they_a
     let mcm = destination::start_mcm(seed, &shoot, Provider::Stackit, Options::default()).await;
     // Nothing is labelled before the restore is done.
     mcm.watch_over(mcm.await_runs(5, LONG)).await.unwrap();
-    assert!(seeds.writes("destination").is_empty(), "labelled during the restore");
+    assert!(seeds.writes("destination", &shoot).is_empty(), "labelled during the restore");
     destination::finish(seed, &shoot).await;
     mcm.watch_over(seed.await_condition(&shoot, "Complete", LONG * 2)).await;
     seed.assert_complete(&shoot).await;
     seeds.assert_no_server_lost(&shoot).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn old_ids_on_a_destination_without_the_switch_stay_until_it_is_switched() {
-    let seeds = Seeds::start().await;
-    let (shoot, old, key) = begin(&seeds, Shoot::new("unswitched").before_the_switch().legacy_machines(3)).await;
-    let _products = (seeds.product_on_source(&[]).await, seeds.product_on_destination(&[]).await);
+/// They stay until it is switched.
+async fn old_ids_without_the_switch(seeds: &Seeds, (shoot, old, key): Begun) {
     let snapshot = source::drain(&seeds.source, &shoot, &old).await;
     let seed = &seeds.destination;
     destination::prepare(seed, &shoot, &key, Provider::OpenStack).await;
@@ -134,7 +133,9 @@ async fn old_ids_on_a_destination_without_the_switch_stay_until_it_is_switched()
     destination::finish(seed, &shoot).await;
     openstack.watch_over(openstack.await_runs(10, LONG)).await.unwrap();
     assert!(ids(seed, &shoot).await.iter().all(|(name, id)| *id == shoot.legacy_id(name)), "untouched");
-    assert!(seed.cloud().calls(Operation::PatchServer).is_empty(), "unlabelled");
+    for seed in ["source", "destination"] {
+        assert!(seeds.writes(seed, &shoot).is_empty(), "unlabelled");
+    }
     openstack.stop().await.unwrap();
     let stackit = destination::start_mcm(seed, &shoot, Provider::Stackit, Options::default()).await;
     stackit.watch_over(switch(seed, &shoot)).await;
@@ -145,11 +146,8 @@ async fn old_ids_on_a_destination_without_the_switch_stay_until_it_is_switched()
     stackit.verdict().unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn new_ids_are_refused_on_a_destination_without_the_switch_until_it_is_switched() {
-    let seeds = Seeds::start().await;
-    let (shoot, old, key) = begin(&seeds, Shoot::new("mixed").legacy_machines(3)).await;
-    let _products = (seeds.product_on_source(&[]).await, seeds.product_on_destination(&[]).await);
+/// They are refused until it is switched.
+async fn new_ids_without_the_switch(seeds: &Seeds, (shoot, old, key): Begun) {
     old.watch_over(seeds.source.await_condition(&shoot, "Complete", LONG * 2)).await;
     let snapshot = source::drain(&seeds.source, &shoot, &old).await;
     let seed = &seeds.destination;
@@ -168,4 +166,20 @@ async fn new_ids_are_refused_on_a_destination_without_the_switch_until_it_is_swi
     seed.assert_complete(&shoot).await;
     seeds.assert_no_server_lost(&shoot).await;
     mcm.verdict().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_restored_late_is_rewritten_at_once_and_without_the_switch_it_is_left_alone_or_refused() {
+    let seeds = Seeds::start().await;
+    let (late, unswitched, mixed) = tokio::join!(
+        begin(&seeds, Shoot::new("late").before_the_switch().legacy_machines(12)),
+        begin(&seeds, Shoot::new("unswitched").before_the_switch().legacy_machines(3)),
+        begin(&seeds, Shoot::new("mixed").legacy_machines(3)),
+    );
+    let _products = tokio::join!(seeds.product_on_source(&[]), seeds.product_on_destination(&[]));
+    tokio::join!(
+        restored_after_the_first_ones(&seeds, late),
+        old_ids_without_the_switch(&seeds, unswitched),
+        new_ids_without_the_switch(&seeds, mixed),
+    );
 }

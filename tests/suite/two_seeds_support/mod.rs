@@ -11,7 +11,7 @@ use std::time::Duration;
 use mcm_stand_in::{Killed, Mcm};
 use rig::{Product, Shoot, TxtZone, objects};
 use serde_json::{Value, json};
-use simulator::{Call, Cloud, Operation};
+use simulator::{Call, Cloud, Operation, Simulator};
 
 use crate::side_task_support::{LONG, Seed, assert_harmless};
 
@@ -27,8 +27,9 @@ pub struct Seeds {
 
 impl Seeds {
     pub async fn start() -> Self {
-        let source = Seed::start().await;
-        let destination = Seed::start_before(Arc::clone(&source.simulator)).await;
+        let simulator = Arc::new(Simulator::start().unwrap());
+        let seed = || Seed::start_before(Arc::clone(&simulator));
+        let (source, destination) = tokio::join!(seed(), seed());
         Self { source, destination, records: TxtZone::start().unwrap() }
     }
 
@@ -57,10 +58,12 @@ impl Seeds {
         self.records.set(&format!("owner.{}.garden.example.org", shoot.worker()), seed);
     }
 
-    /// What the product of one seed wrote to the cloud.
-    pub fn writes(&self, seed: &str) -> Vec<Call> {
+    /// What the product of one seed wrote to the cloud for a shoot.
+    pub fn writes(&self, seed: &str, shoot: &Shoot) -> Vec<Call> {
         let prefix = format!("/caller/{seed}/");
+        let project = Some(shoot.project_id());
         let is_write = |call: &Call| call.operation.is_write() && call.operation != Operation::Token;
+        let is_write = |call: &Call| call.project == project && is_write(call);
         self.cloud().journal().into_iter().filter(|call| call.path.starts_with(&prefix) && is_write(call)).collect()
     }
 
@@ -114,8 +117,10 @@ pub async fn await_ids(seed: &Seed, shoot: &Shoot, beginning: &str) {
 }
 
 /// Waits until the product on a seed says in its log that it stays away from a shoot for this reason.
-pub async fn await_reason(product: &Product, reason: &str, within: Duration) {
-    let said = product.await_log(|line| line.to_string().contains(reason), within).await;
+pub async fn await_reason(product: &Product, shoot: &Shoot, reason: &str, within: Duration) {
+    let namespace = shoot.namespace();
+    let says = |line: &Value| line["namespace"] == namespace && line.to_string().contains(reason);
+    let said = product.await_log(says, within).await;
     said.unwrap_or_else(|error| panic!("nothing is said of {reason}: {error:#}"));
 }
 
