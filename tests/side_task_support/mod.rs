@@ -18,22 +18,25 @@ use crate::support::{binary, repository};
 /// Nothing here takes longer, however slow the machine is.
 pub const LONG: Duration = Duration::from_secs(90);
 
+/// For how long an ID must have been seen, with [`QUICK`].
+pub const QUARANTINE: Duration = Duration::from_millis(1500);
+
 /// Times as short as a test can bear. None of them is safe where servers are real.
 pub const QUICK: [&str; 24] = [
     "--shutdown-delay",
     "0s",
     "--quarantine",
-    "3s",
+    "1500ms",
     "--allow-unsafe-quarantine",
     "--node-ready-for",
-    "1s",
+    "300ms",
     "--allow-unsafe-node-ready-for",
     "--inflight-timeout",
     "5s",
     "--pass-every",
-    "2s",
+    "1s",
     "--drift-every",
-    "15s",
+    "8s",
     "--cloud-rate",
     "unlimited",
     "--cloud-rate-project",
@@ -70,7 +73,7 @@ pub struct Seed {
 }
 
 impl Seed {
-    /// Everything is installed but the webhook configurations; one Node, Ready.
+    /// Everything is installed but the webhook configurations; one Node, Ready; the Lease of the side task is given back.
     pub async fn start() -> Self {
         Self::start_before(Arc::new(Simulator::start().unwrap())).await
     }
@@ -82,6 +85,7 @@ impl Seed {
         let kubeconfig = server.service_account_kubeconfig(namespace, name).await.unwrap();
         let client = server.admin_client().await.unwrap();
         objects::create(&client, &node("seed-node-1", true)).await.unwrap();
+        objects::create(&client, &given_back()).await.unwrap();
         Self { server, simulator, client, kubeconfig, tls: cluster::certificates() }
     }
 
@@ -207,6 +211,15 @@ impl Seed {
         let marked = &worker["metadata"]["annotations"]["stackit.cloud/machine-controller-manager-migrated"];
         assert_eq!(marked, "true", "the Worker of {namespace}");
     }
+}
+
+/// The Lease of the side task as one that was given back; a new one would be waited out first.
+fn given_back() -> Value {
+    json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "mcm-migration-webhook", "namespace": "mcm-migration-system"},
+        "spec": {"holderIdentity": "", "leaseDurationSeconds": 1},
+    })
 }
 
 /// The server behind a Machine, as the OpenStack provider left it.

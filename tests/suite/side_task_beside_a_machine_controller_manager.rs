@@ -2,9 +2,7 @@
 //! Machine would have died.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::time::Duration;
-
-use crate::side_task_support::{LONG, Seed, assert_harmless};
+use crate::side_task_support::{LONG, QUARANTINE, Seed, assert_harmless};
 use mcm_stand_in::{Event, Mcm, Options};
 use rig::shoot::{Provider, Shoot, class, mcm_deployment};
 use rig::{ApiServer, objects};
@@ -58,7 +56,9 @@ async fn a_shoot_is_switched_under_living_machine_controller_managers() {
 async fn one_is_cut_off_for_longer_than_the_quarantine() {
     let seed = Seed::start().await;
     let shoot = seed.create(Shoot::new("cut-off").legacy_machines(3)).await;
-    let mcm = Mcm::for_shoot(&seed.server, &shoot, seed.cloud(), Options::default().proxied()).await.unwrap();
+    // It has to end itself after four times the quarantine.
+    let options = Options::default().proxied().lease(QUARANTINE * 6, QUARANTINE * 4, QUARANTINE / 3);
+    let mcm = Mcm::for_shoot(&seed.server, &shoot, seed.cloud(), options).await.unwrap();
     mcm.await_runs(1, LONG).await.unwrap();
     let machine = shoot.machines().swap_remove(0);
     mcm.await_known(&machine, &shoot.legacy_id(&machine), LONG).await.unwrap();
@@ -72,8 +72,8 @@ async fn one_is_cut_off_for_longer_than_the_quarantine() {
         Ok(Some(()))
     };
     mcm.watch_over(rig::until("all are rewritten", LONG, rewritten)).await.unwrap();
-    // It is at least three times the quarantine until it has to end itself, or it has ended; either way nothing proves that it knows.
-    let passed = tokio::time::sleep(Duration::from_secs(12));
+    // Nothing proves that it knows: it is cut off all the while.
+    let passed = tokio::time::sleep(QUARANTINE * 3);
     mcm.watch_over(passed).await;
     assert_eq!(labelled(&seed), 0, "labelled without evidence");
     mcm.await_event("it ends itself", LONG, |event| *event == Event::Ended).await.unwrap();

@@ -1,11 +1,9 @@
 //! A wrong credential hurts its own shoot alone, and a corrected one heals it without a restart.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::time::Duration;
-
 use crate::side_task_faults::proof::{Persisted, calls_of};
 use crate::side_task_faults::{Stage, await_complete, await_metric, await_reason, events_of, leader};
-use crate::side_task_support::{LONG, Seed, assert_harmless};
+use crate::side_task_support::{LONG, QUARANTINE, Seed, assert_harmless};
 use rig::objects;
 use serde_json::{Value, json};
 use simulator::Operation;
@@ -74,7 +72,7 @@ async fn a_wrong_credential_hurts_its_own_shoot_alone() {
     }
     let journal = seed.cloud().journal();
     assert_harmless(&journal);
-    Persisted::read(&seed.server).assert_came_before_labels(&journal, Duration::from_secs(3));
+    Persisted::read(&seed.server).assert_came_before_labels(&journal, QUARANTINE);
     // With the key of another project nothing but what the API refused was tried.
     let foreign = calls_of(&journal, &bad[3].project(), Operation::ListServers);
     assert!(foreign.iter().any(|call| call.status == Some(403) && call.kid.as_ref() == Some(&good[0].key.kid)));

@@ -9,7 +9,7 @@ use crate::side_task_faults::gardener::{drop_machine, switch_class};
 use crate::side_task_faults::pairs::{End, Step, cannot, end, reasons, times};
 use crate::side_task_faults::proof::{Persisted, calls_of};
 use crate::side_task_faults::{PODS, Stage, await_complete, await_waiting, failures, leader};
-use crate::side_task_support::{Seed, assert_harmless};
+use crate::side_task_support::{QUARANTINE, Seed, assert_harmless};
 use futures::stream::{self, StreamExt as _};
 use simulator::{Call, Fault, FaultPlan};
 
@@ -155,7 +155,7 @@ async fn each_fault_at_each_step_ends_well() {
 
     let journal = seed.cloud().journal();
     assert_harmless(&journal);
-    Persisted::read(&seed.server).assert_came_before_labels(&journal, Duration::from_secs(3));
+    Persisted::read(&seed.server).assert_came_before_labels(&journal, QUARANTINE);
     let lines = product.logs();
     for pair in &created {
         assert!(!pair.hits(&journal).is_empty(), "{:?} × {:?} did not fire", pair.fault, pair.step);

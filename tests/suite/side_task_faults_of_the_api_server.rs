@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::side_task_faults::gardener::switch_class;
 use crate::side_task_faults::proof::Persisted;
 use crate::side_task_faults::steps::{STEPS, done, work_for};
-use crate::side_task_faults::{Stage, await_complete, give_lease, patient};
+use crate::side_task_faults::{Stage, await_complete, patient};
 use crate::side_task_support::{LONG, Seed, assert_harmless};
 use rig::{ApiProxy, Product};
 use simulator::Operation;
@@ -33,7 +33,6 @@ struct Cluster {
 impl Cluster {
     async fn start() -> Self {
         let seed = Seed::start().await;
-        give_lease(&seed).await;
         let answering = seed.one_replica(&["--side-task=false"]).await;
         let proxy = ApiProxy::start(&seed.server).unwrap();
         let more = [

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::side_task_faults::proof::{Persisted, text};
 use crate::side_task_faults::troubles::{Case, Trouble};
 use crate::side_task_faults::{Stage, await_complete, await_metric, await_waiting, events_of, leader};
-use crate::side_task_support::{LONG, Seed, assert_harmless};
+use crate::side_task_support::{LONG, QUARANTINE, Seed, assert_harmless};
 use futures::future::join_all;
 use k8s_openapi::jiff::Timestamp;
 use rig::objects;
@@ -15,9 +15,8 @@ use rig::shoot::{Shoot, uuid};
 use serde_json::{Value, json};
 use simulator::Operation;
 
-const QUARANTINE: Duration = Duration::from_secs(3);
 /// Several passes.
-const PASSES: Duration = Duration::from_secs(10);
+const PASSES: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_trouble_is_told_holds_up_no_other_and_heals() {
@@ -28,7 +27,7 @@ async fn each_trouble_is_told_holds_up_no_other_and_heals() {
     for trouble in Trouble::ALL.into_iter().filter(quick) {
         cases.push(Case::create(&seed, trouble).await);
     }
-    let product = leader(&seed, &["--drift-every", "12s"]).await;
+    let product = leader(&seed, &["--drift-every", "6s"]).await;
     join_all(cases.iter().map(|case| case.is_told(&seed, &product))).await;
     // From here on there is nothing left to do, only troubles to look at again.
     join_all(cases.iter().map(|case| case.others_are_done(&seed))).await;
@@ -49,7 +48,7 @@ async fn each_trouble_is_told_holds_up_no_other_and_heals() {
     // A new leader looks at once.
     product.sigterm().unwrap();
     product.wait(LONG).await.unwrap();
-    let _product = seed.one_replica(&["--drift-every", "12s"]).await;
+    let _product = seed.one_replica(&["--drift-every", "6s"]).await;
     join_all(settling.iter().map(|case| case.end(&seed))).await;
     await_complete(&seed, cases.iter().map(|case| &case.stage), LONG).await;
 

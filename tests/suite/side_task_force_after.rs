@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use crate::side_task_faults::proof::{Persisted, text};
 use crate::side_task_faults::{Stage, await_complete, await_reason, await_waiting, leader};
-use crate::side_task_support::{LONG, Seed, assert_harmless};
+use crate::side_task_support::{LONG, QUARANTINE, Seed, assert_harmless};
 use rig::objects;
 use serde_json::{Value, json};
 
-const QUARANTINE: Duration = Duration::from_secs(3);
-const FLAGS: [&str; 4] = ["--force-after", "6s", "--drift-every", "6s"];
+const FLAGS: [&str; 4] = ["--force-after", "4s", "--drift-every", "4s"];
 /// The flag's time, and several passes.
-const LONG_OVER: Duration = Duration::from_secs(14);
+const LONG_OVER: Duration = Duration::from_secs(8);
 
 /// What the annotation says of each Machine of a shoot, by name.
 async fn exceptions(seed: &Seed, stage: &Stage) -> Vec<(String, String)> {
@@ -112,7 +111,7 @@ async fn a_new_leader_counts_again_and_a_dry_run_writes_nothing() {
     let stage = Stage::switched(&seed, "lost", 2).await;
     assert!(seed.cloud().delete_server(&first(&stage).1, "somebody"));
     // Without the flag, for longer than it would have taken.
-    let product = leader(&seed, &["--drift-every", "6s"]).await;
+    let product = leader(&seed, &["--drift-every", "4s"]).await;
     await_waiting(&seed, &stage, "ServerGone", LONG).await;
     tokio::time::sleep(LONG_OVER).await;
     assert_eq!(exceptions(&seed, &stage).await, []);
@@ -128,6 +127,6 @@ async fn a_new_leader_counts_again_and_a_dry_run_writes_nothing() {
     let _product = seed.one_replica(&FLAGS).await;
     let begun = tokio::time::Instant::now();
     await_complete(&seed, [&stage], LONG).await;
-    assert!(begun.elapsed() >= Duration::from_secs(6));
+    assert!(begun.elapsed() >= Duration::from_secs(4));
     assert_eq!(exceptions(&seed, &stage).await, [(first(&stage).0, "server-gone".to_owned())]);
 }

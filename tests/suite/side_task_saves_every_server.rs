@@ -104,7 +104,7 @@ async fn while_an_openstack_mcm_is_terminating_every_id_stays() {
     // Not even a class that somebody turned past the gate changes that.
     seed.server.kubectl(&["delete", "validatingwebhookconfigurations", "--all"], None).await.unwrap().ok().unwrap();
     flip(&seed, &shoot).await;
-    old.watch_over(new.watch_over(old.await_runs(20, LONG))).await.unwrap();
+    old.watch_over(new.watch_over(old.await_runs(12, LONG))).await.unwrap();
     assert!(ids(&seed, &shoot).await.iter().all(|id| id.starts_with(OLD)));
     assert_eq!(seed.cloud().count(Operation::PatchServer), 0);
     old.stop().await.unwrap();
@@ -249,13 +249,11 @@ async fn a_class_that_a_roll_out_leaves_behind_is_retired_and_its_machines_go_wi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_mcm_whose_copy_is_late_sees_every_id_before_its_label() {
     let (seed, shoot, old) = begin(Shoot::new("late").legacy_machines(3), Options::default()).await;
-    let _product = seed.one_replica(&["--quarantine", "15s"]).await;
+    let _product = seed.one_replica(&["--quarantine", "8s"]).await;
     deploy(&seed, &shoot).await;
     old.stop().await.unwrap();
     // Later than a label would come without the quarantine.
-    let options = Options::default().delay(Duration::from_secs(8));
-    let seconds = Duration::from_secs;
-    let new = stackit_mcm(&seed, &shoot, options.lease(seconds(5), seconds(4), seconds(1) / 2)).await;
+    let new = stackit_mcm(&seed, &shoot, Options::default().delay(Duration::from_secs(4))).await;
     // What it lists at its start is fresh.
     let machine = shoot.machines().swap_remove(0);
     new.await_known(&machine, &shoot.legacy_id(&machine), LONG).await.unwrap();

@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use crate::side_task_faults::proof::{Persisted, calls_of};
 use crate::side_task_faults::{Stage, await_complete, await_metric, await_reason, leader};
-use crate::side_task_support::{LONG, Seed, assert_harmless};
+use crate::side_task_support::{LONG, QUARANTINE, Seed, assert_harmless};
 use simulator::{Fault, FaultPlan, Operation};
-
-const QUARANTINE: Duration = Duration::from_secs(3);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_ends_in_the_middle_costs_one_call_more() {
