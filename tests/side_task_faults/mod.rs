@@ -22,30 +22,6 @@ use crate::side_task_support::Seed;
 /// The networks of pods that the fixture's OpenStack classes name.
 pub const PODS: &str = "100.64.0.0/12";
 
-/// A leader that many shoots keep busy renews late, and no test here is about that.
-const PATIENT: [&str; 6] = ["--lease-duration", "30s", "--lease-renew-deadline", "20s", "--lease-retry-period", "1s"];
-
-/// These flags, for one that leads for long.
-pub fn patient<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&PATIENT[..], more].concat()
-}
-
-/// One replica that answers, and that leads at once and for long.
-pub async fn leader(seed: &Seed, more: &[&str]) -> Product {
-    give_lease(seed).await;
-    seed.one_replica(&patient(more)).await
-}
-
-/// Makes the Lease of the side task as one that was given back; a new one would be waited out first.
-pub async fn give_lease(seed: &Seed) {
-    let lease = json!({
-        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
-        "metadata": {"name": "mcm-migration-webhook", "namespace": "mcm-migration-system"},
-        "spec": {"holderIdentity": "", "leaseDurationSeconds": 1},
-    });
-    objects::create(&seed.client, &lease).await.unwrap();
-}
-
 /// A shoot with servers behind it: each with a network interface and a boot volume that outlives it.
 #[derive(Debug, Clone)]
 pub struct Stage {
