@@ -22,19 +22,6 @@ use crate::side_task_support::Seed;
 /// The networks of pods that the fixture's OpenStack classes name.
 pub const PODS: &str = "100.64.0.0/12";
 
-/// A leader that many shoots keep busy renews late, and no test here is about that.
-const PATIENT: [&str; 6] = ["--lease-duration", "30s", "--lease-renew-deadline", "20s", "--lease-retry-period", "1s"];
-
-/// These flags, for one that leads for long.
-pub fn patient<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&PATIENT[..], more].concat()
-}
-
-/// One replica that answers, and that leads for long.
-pub async fn leader(seed: &Seed, more: &[&str]) -> Product {
-    seed.one_replica(&patient(more)).await
-}
-
 /// A shoot with servers behind it: each with a network interface and a boot volume that outlives it.
 #[derive(Debug, Clone)]
 pub struct Stage {

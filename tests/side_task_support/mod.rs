@@ -16,7 +16,7 @@ use crate::support::cluster::{self, SERVICE_ACCOUNT};
 use crate::support::{binary, repository};
 
 /// Nothing here takes longer, however slow the machine is.
-pub const LONG: Duration = Duration::from_secs(90);
+pub const LONG: Duration = Duration::from_secs(180);
 
 /// For how long an ID must have been seen, with [`QUICK`].
 pub const QUARANTINE: Duration = Duration::from_millis(1500);
@@ -49,10 +49,14 @@ pub const QUICK: [&str; 24] = [
     "500ms",
 ];
 
-/// The short times without those that `more` says otherwise.
-fn quick_but_for<'a>(more: &[&str]) -> Vec<&'a str> {
+/// The Lease of a replica that leads for long: where others keep the machine busy it renews late, and only tests of the election are about that.
+pub const PATIENT: [&str; 6] =
+    ["--lease-duration", "30s", "--lease-renew-deadline", "20s", "--lease-retry-period", "1s"];
+
+/// These times without those that `more` says otherwise.
+fn but_for<'a>(times: &[&'a str], more: &[&str]) -> Vec<&'a str> {
     let mut left: Vec<&str> = Vec::new();
-    let mut words = QUICK.iter().peekable();
+    let mut words = times.iter().peekable();
     while let Some(flag) = words.next() {
         let value = words.next_if(|word| !word.starts_with("--"));
         if !more.contains(flag) {
@@ -108,7 +112,7 @@ impl Seed {
         let mut args = vec!["serve", "--kubeconfig", kubeconfig.to_str().unwrap()];
         args.extend(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"]);
         args.extend(["--tls-cert-dir", self.tls.path().to_str().unwrap()]);
-        args.extend(quick_but_for(more));
+        args.extend(but_for(&QUICK, more));
         args.extend(more);
         let iaas = if caller.is_empty() { self.simulator.iaas_url() } else { self.simulator.iaas_url_for(caller) };
         let token = self.simulator.token_url();
@@ -129,9 +133,14 @@ impl Seed {
         std::fs::read_to_string(self.tls.path().join("ca.crt")).unwrap()
     }
 
-    /// One replica that answers and leads.
+    /// One replica that answers, and that leads at once and for long.
     pub async fn one_replica(&self, more: &[&str]) -> Product {
-        let product = self.replica(more);
+        self.one_replica_called("", more).await
+    }
+
+    /// The same, with a name that stands in the path of its calls to the cloud.
+    pub async fn one_replica_called(&self, caller: &str, more: &[&str]) -> Product {
+        let product = self.replica_called(caller, &self.kubeconfig, &[&but_for(&PATIENT, more)[..], more].concat());
         product.ready(LONG).await.unwrap();
         let port = product.address("admission", LONG).await.unwrap().port();
         self.webhooks_at(&format!("https://127.0.0.1:{port}")).await;

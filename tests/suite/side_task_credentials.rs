@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use crate::side_task_faults::proof::{Persisted, calls_of};
-use crate::side_task_faults::{Stage, await_complete, await_metric, await_reason, events_of, leader};
+use crate::side_task_faults::{Stage, await_complete, await_metric, await_reason, events_of};
 use crate::side_task_support::{LONG, QUARANTINE, Seed, assert_harmless};
 use rig::objects;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ async fn a_wrong_credential_hurts_its_own_shoot_alone() {
     wrong["credentials"]["privateKey"] = other.key.private_pem().into();
     write_key(&seed, &bad[4], &wrong.to_string()).await;
 
-    let product = leader(&seed, &[]).await;
+    let product = seed.one_replica(&[]).await;
     await_complete(&seed, good, LONG).await;
     seed.assert_complete(&good[0].shoot).await;
     let reasons =

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::side_task_faults::gardener::{drop_machine, switch_class};
 use crate::side_task_faults::pairs::{End, Step, cannot, end, reasons, times};
 use crate::side_task_faults::proof::{Persisted, calls_of};
-use crate::side_task_faults::{PODS, Stage, await_complete, await_waiting, failures, leader};
+use crate::side_task_faults::{PODS, Stage, await_complete, await_waiting, failures};
 use crate::side_task_support::{QUARANTINE, Seed, assert_harmless};
 use futures::stream::{self, StreamExt as _};
 use simulator::{Call, Fault, FaultPlan};
@@ -149,7 +149,7 @@ async fn each_fault_at_each_step_ends_well() {
         .collect()
         .await;
     eprintln!("{} shoots are made", created.len());
-    let product = leader(&seed, &["--boot-volume-care", "--pass-every", "10s"]).await;
+    let product = seed.one_replica(&["--boot-volume-care", "--pass-every", "10s"]).await;
     stream::iter(&created).for_each_concurrent(None, |pair| pair.others(&seed)).await;
     await_complete(&seed, created.iter().map(|pair| &pair.stage), WITHIN).await;
 

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::side_task_faults::proof::text;
-use crate::side_task_faults::{Stage, await_complete, leader};
+use crate::side_task_faults::{Stage, await_complete};
 use crate::side_task_support::{LONG, Seed, assert_harmless};
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
@@ -160,7 +160,7 @@ async fn a_shoot_that_is_not_ours_to_move_is_never_touched() {
     }
     let control = Stage::switched(&seed, "control", 2).await;
     let since = Timestamp::now();
-    let _product = leader(&seed, &["--boot-volume-care"]).await;
+    let _product = seed.one_replica(&["--boot-volume-care"]).await;
     await_complete(&seed, [&control], LONG).await;
     tokio::time::sleep(PASSES).await;
     let journal = seed.cloud().journal();
@@ -183,7 +183,7 @@ async fn a_shoot_that_stops_being_ours_is_left_at_once() {
     }
     let control = Stage::switched(&seed, "control", 2).await;
     // Long enough to bring all of it about while all are in quarantine.
-    let _product = leader(&seed, &["--quarantine", "20s"]).await;
+    let _product = seed.one_replica(&["--quarantine", "20s"]).await;
     for (_, stage) in &left {
         seed.await_condition(&stage.shoot, "Rewritten", LONG).await;
     }

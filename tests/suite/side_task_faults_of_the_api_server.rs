@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::side_task_faults::gardener::switch_class;
 use crate::side_task_faults::proof::Persisted;
 use crate::side_task_faults::steps::{STEPS, done, work_for};
-use crate::side_task_faults::{Stage, await_complete, patient};
-use crate::side_task_support::{LONG, Seed, assert_harmless};
+use crate::side_task_faults::{Stage, await_complete};
+use crate::side_task_support::{LONG, PATIENT, Seed, assert_harmless};
 use rig::{ApiProxy, Product};
 use simulator::Operation;
 
@@ -46,7 +46,7 @@ impl Cluster {
             "--log",
             "info,mcm_migration_webhook::sidetask::shoot::step=debug",
         ];
-        let leader = seed.replica_of(&proxy.kubeconfig_for(&seed.kubeconfig).unwrap(), &patient(&more));
+        let leader = seed.replica_of(&proxy.kubeconfig_for(&seed.kubeconfig).unwrap(), &[&PATIENT[..], &more[..]].concat());
         leader.ready(LONG).await.unwrap();
         Self { seed, proxy, leader, _answering: answering }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::side_task_faults::proof::{Persisted, text};
 use crate::side_task_faults::troubles::{Case, Trouble};
-use crate::side_task_faults::{Stage, await_complete, await_metric, await_waiting, events_of, leader};
+use crate::side_task_faults::{Stage, await_complete, await_metric, await_waiting, events_of};
 use crate::side_task_support::{LONG, QUARANTINE, Seed, assert_harmless};
 use futures::future::join_all;
 use k8s_openapi::jiff::Timestamp;
@@ -27,7 +27,7 @@ async fn each_trouble_is_told_holds_up_no_other_and_heals() {
     for trouble in Trouble::ALL.into_iter().filter(quick) {
         cases.push(Case::create(&seed, trouble).await);
     }
-    let product = leader(&seed, &["--drift-every", "6s"]).await;
+    let product = seed.one_replica(&["--drift-every", "6s"]).await;
     join_all(cases.iter().map(|case| case.is_told(&seed, &product))).await;
     // From here on there is nothing left to do, only troubles to look at again.
     join_all(cases.iter().map(|case| case.others_are_done(&seed))).await;
@@ -77,7 +77,7 @@ async fn without_touch_a_machine_waits_for_a_write_of_somebody_else() {
     let labelled = stage.shoot.server_id(&machines[0]);
     seed.cloud()
         .change_server(&labelled, |server| server.labels.set("kubernetes.io/machineclass", stage.shoot.class()));
-    let product = leader(&seed, &["--touch=false"]).await;
+    let product = seed.one_replica(&["--touch=false"]).await;
     await_waiting(&seed, &stage, "TouchOff", LONG).await;
     await_waiting(&seed, &stage, "LegacyLabelled", LONG).await;
     await_metric(&product, "touch-off", LONG).await;
@@ -132,7 +132,7 @@ async fn a_dry_run_writes_nothing() {
         Stage::of(&seed, Shoot::new("done").legacy_machines(0).migrated_machines(2).pods(&[])).await,
     ];
     let since = Timestamp::now();
-    let product = leader(&seed, &["--dry-run", "--boot-volume-care"]).await;
+    let product = seed.one_replica(&["--dry-run", "--boot-volume-care"]).await;
     rig::until("steps are planned", LONG, || async {
         for step in ["guard", "address", "retire"] {
             let planned = [("step", step), ("outcome", "dry-run")];

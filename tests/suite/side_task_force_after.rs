@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::side_task_faults::proof::{Persisted, text};
-use crate::side_task_faults::{Stage, await_complete, await_reason, await_waiting, leader};
+use crate::side_task_faults::{Stage, await_complete, await_reason, await_waiting};
 use crate::side_task_support::{LONG, QUARANTINE, Seed, assert_harmless};
 use rig::objects;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ async fn only_what_is_a_servers_own_trouble_is_excused_and_only_as_long_as_it_la
     assert!(cloud.delete_server(&first(&refused).1, "somebody"));
     cloud.deactivate_key(&refused.key.kid);
 
-    let product = leader(&seed, &FLAGS).await;
+    let product = seed.one_replica(&FLAGS).await;
     await_complete(&seed, [&gone, &shelved], LONG).await;
     for (stage, reason) in [(&gone, "server-gone"), (&shelved, "server-deferred")] {
         let machine = first(stage).0;
@@ -111,7 +111,7 @@ async fn a_new_leader_counts_again_and_a_dry_run_writes_nothing() {
     let stage = Stage::switched(&seed, "lost", 2).await;
     assert!(seed.cloud().delete_server(&first(&stage).1, "somebody"));
     // Without the flag, for longer than it would have taken.
-    let product = leader(&seed, &["--drift-every", "4s"]).await;
+    let product = seed.one_replica(&["--drift-every", "4s"]).await;
     await_waiting(&seed, &stage, "ServerGone", LONG).await;
     tokio::time::sleep(LONG_OVER).await;
     assert_eq!(exceptions(&seed, &stage).await, []);

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::side_task_faults::proof::{Persisted, calls_of};
-use crate::side_task_faults::{Stage, await_complete, await_metric, await_reason, leader};
+use crate::side_task_faults::{Stage, await_complete, await_metric, await_reason};
 use crate::side_task_support::{LONG, QUARANTINE, Seed, assert_harmless};
 use simulator::{Fault, FaultPlan, Operation};
 
@@ -13,7 +13,7 @@ async fn a_token_that_ends_in_the_middle_costs_one_call_more() {
     let seed = Seed::start().await;
     // The one counts as expired although it says otherwise; the other says so itself.
     let stage = Stage::switched(&seed, "expired", 12).await;
-    let _product = leader(&seed, &["--cloud-rate-project", "4"]).await;
+    let _product = seed.one_replica(&["--cloud-rate-project", "4"]).await;
     rig::until("some are labelled", LONG, || async {
         Ok((seed.cloud().count(Operation::PatchServer) >= 3).then_some(()))
     })
@@ -60,7 +60,7 @@ async fn a_storm_of_429_is_waited_out() {
         })
         .map(|plan| seed.cloud().inject(plan))
         .collect();
-    let product = leader(&seed, &[]).await;
+    let product = seed.one_replica(&[]).await;
     for stage in &stages {
         await_reason(&seed, stage, "CloudUnavailable", LONG).await;
     }
@@ -102,7 +102,7 @@ async fn two_dead_projects_of_twelve_hold_up_no_other() {
         FaultPlan::everywhere(Fault::Hang).project(dead[1].project()).lasting(Duration::from_secs(2)),
     ];
     let plans = plans.map(|plan| seed.cloud().inject(plan));
-    let product = leader(&seed, &[]).await;
+    let product = seed.one_replica(&[]).await;
     await_complete(&seed, alive, LONG).await;
     for stage in dead {
         await_reason(&seed, stage, "CloudUnavailable", LONG).await;

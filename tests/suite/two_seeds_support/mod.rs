@@ -39,12 +39,12 @@ impl Seeds {
 
     /// The product on the seed that a shoot leaves.
     pub async fn product_on_source(&self, more: &[&str]) -> Product {
-        product(&self.source, "source", more).await
+        self.source.one_replica_called("source", more).await
     }
 
     /// The product on the seed that a shoot comes to.
     pub async fn product_on_destination(&self, more: &[&str]) -> Product {
-        product(&self.destination, "destination", more).await
+        self.destination.one_replica_called("destination", more).await
     }
 
     /// The flags with which a seed asks the owner records.
@@ -78,14 +78,6 @@ impl Seeds {
             assert!(cloud.server(id).is_some(), "{} lost its server", machine["metadata"]["name"]);
         }
     }
-}
-
-async fn product(seed: &Seed, caller: &str, more: &[&str]) -> Product {
-    let product = seed.replica_called(caller, &seed.kubeconfig, more);
-    product.ready(LONG).await.unwrap();
-    let port = product.address("admission", LONG).await.unwrap().port();
-    seed.webhooks_at(&format!("https://127.0.0.1:{port}")).await;
-    product
 }
 
 /// The key of the shoot's service account, as both seeds have it.
