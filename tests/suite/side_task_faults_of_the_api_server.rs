@@ -46,7 +46,8 @@ impl Cluster {
             "--log",
             "info,mcm_migration_webhook::sidetask::shoot::step=debug",
         ];
-        let leader = seed.replica_of(&proxy.kubeconfig_for(&seed.kubeconfig).unwrap(), &[&PATIENT[..], &more[..]].concat());
+        let leader =
+            seed.replica_of(&proxy.kubeconfig_for(&seed.kubeconfig).unwrap(), &[&PATIENT[..], &more[..]].concat());
         leader.ready(LONG).await.unwrap();
         Self { seed, proxy, leader, _answering: answering }
     }
