@@ -16,20 +16,20 @@ use crate::support::cluster::{self, SERVICE_ACCOUNT};
 use crate::support::{binary, repository};
 
 /// Nothing here takes longer, however slow the machine is.
-pub const LONG: Duration = Duration::from_secs(90);
+pub const LONG: Duration = Duration::from_secs(180);
 
 /// For how long an ID must have been seen, with [`QUICK`].
-pub const QUARANTINE: Duration = Duration::from_millis(1500);
+pub const QUARANTINE: Duration = Duration::from_secs(3);
 
 /// Times as short as a test can bear. None of them is safe where servers are real.
 pub const QUICK: [&str; 24] = [
     "--shutdown-delay",
     "0s",
     "--quarantine",
-    "1500ms",
+    "3s",
     "--allow-unsafe-quarantine",
     "--node-ready-for",
-    "300ms",
+    "1s",
     "--allow-unsafe-node-ready-for",
     "--inflight-timeout",
     "5s",

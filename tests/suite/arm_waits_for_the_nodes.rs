@@ -8,7 +8,7 @@ use rig::shoot::{Provider, node};
 use rig::{Shoot, objects, until};
 use serde_json::json;
 
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_secs(120);
 
 async fn set_ready(seed: &Seed, name: &str, ready: bool) {
     let status = node(name, ready)["status"].clone();
@@ -53,8 +53,9 @@ async fn a_node_that_is_lost_keeps_shoots_from_being_armed() {
         })
         .await
         .unwrap();
+        let before = Instant::now();
         set_ready(&seed, "node-lost", true).await;
-        Instant::now()
+        before
     });
     assert_eq!((run.code, run.result(&namespace)), (0, "armed"), "{run:?}");
     assert!(begun.elapsed() >= ready.duration_since(begun) + Duration::from_secs(6), "it waited the whole time");
@@ -69,7 +70,7 @@ async fn a_node_that_is_lost_keeps_shoots_from_being_armed() {
 async fn an_openstack_pod_that_returns_during_the_wait_ends_it() {
     let seed = Seed::guarded().await;
     let namespace = seed.shoot(Shoot::new("returns")).await;
-    let args = ["--namespace", &namespace, "--node-ready-for", "50s", "--allow-unsafe-node-ready-for"];
+    let args = ["--namespace", &namespace, "--node-ready-for", "150s", "--allow-unsafe-node-ready-for"];
     let begun = Instant::now();
     let (run, ()) = tokio::join!(arm_exactly(Some(&seed.operator), &args), async {
         until("the guard is proved", SOON, || async {
@@ -82,7 +83,7 @@ async fn an_openstack_pod_that_returns_during_the_wait_ends_it() {
         objects::create(&seed.client().await, &pod).await.unwrap();
     });
     assert_eq!((run.code, run.reasons(&namespace)), (2, vec!["openstack-mcm-alive"]), "{run:?}");
-    assert!(begun.elapsed() < Duration::from_secs(50), "it ended before the wait that it was told to make was over");
+    assert!(begun.elapsed() < Duration::from_secs(150), "it ended before the wait that it was told to make was over");
     assert!(!seed.condition(&namespace, "Armed").await.starts_with("True"));
 }
 

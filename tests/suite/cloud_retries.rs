@@ -83,7 +83,7 @@ async fn the_tries_have_an_end_and_the_error_says_what_was_said() {
 
 #[tokio::test]
 async fn retry_after_is_kept_and_bounded_by_the_deadline() {
-    let rig = Rig::with(|config| config.call_deadline = Duration::from_secs(10));
+    let rig = Rig::with(|config| config.call_deadline = Duration::from_secs(100));
     let limited = |seconds| {
         FaultPlan::once(Operation::GetServer, Fault::TooManyRequestsRetryAfter)
             .retry_after(Duration::from_secs(seconds))
@@ -98,17 +98,17 @@ async fn retry_after_is_kept_and_bounded_by_the_deadline() {
     let error = error.unwrap_err();
     let CloudError::RateLimited { retry_after, .. } = &error else { panic!("{error}") };
     assert_eq!(*retry_after, Some(Duration::from_secs(3600)));
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(60), "it waited although the deadline comes first: {took:?}");
 }
 
 #[tokio::test]
 async fn a_request_without_an_answer_ends_in_time_and_is_tried_again() {
-    let rig = Rig::with(|config| config.request_timeout = Duration::from_millis(300));
-    let plan = FaultPlan::once(Operation::GetServer, Fault::Hang).lasting(Duration::from_secs(30));
+    let rig = Rig::with(|config| config.request_timeout = Duration::from_secs(2));
+    let plan = FaultPlan::once(Operation::GetServer, Fault::Hang).lasting(Duration::from_secs(90));
     rig.simulator.cloud().inject(plan);
     let (found, took) = timed(rig.client.get_server(&region(), server())).await;
     found.unwrap();
-    assert!(took < Duration::from_secs(10), "{took:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[tokio::test]
@@ -118,12 +118,12 @@ async fn the_deadline_ends_a_call_whatever_happens() {
             config.call_deadline = Duration::from_secs(1);
             config.retries = RetrySchedule { tries: 1000, base: Duration::from_secs(2), cap: Duration::from_secs(2) };
         });
-        let plan = FaultPlan::always(Operation::ListServers, fault).lasting(Duration::from_secs(30));
+        let plan = FaultPlan::always(Operation::ListServers, fault).lasting(Duration::from_secs(90));
         rig.simulator.cloud().inject(plan);
         let (error, took) = timed(rig.client.list_servers(&region())).await;
         assert_eq!(error.unwrap_err().reason_class(), "unavailable", "{fault:?}");
         // The token is not part of it; the machine may be slow.
-        assert!(took < Duration::from_secs(10), "{fault:?}: {took:?}");
+        assert!(took < Duration::from_secs(60), "{fault:?}: {took:?}");
     }
 }
 

@@ -19,10 +19,10 @@ async fn of_two_candidates_one_leads_and_renews() {
     let leader = journal.somebody_leads().await;
     let first = record.spec().await;
     assert_eq!(first["holderIdentity"], leader);
-    assert_eq!(first["leaseDurationSeconds"], 3);
+    assert_eq!(first["leaseDurationSeconds"], LEASE.as_secs());
     assert_eq!(first["leaseTransitions"], 8);
     let start = Instant::now();
-    while start.elapsed() < LEASE * 2 {
+    while start.elapsed() < LEASE * 3 / 2 {
         record.renewed().await;
     }
     let later = record.spec().await;
@@ -44,7 +44,7 @@ async fn a_leader_that_is_cut_off_stops_before_the_other_begins() {
     let mut a = Candidate::busy(a_client, "cut", "a", &journal);
     let mut b = Candidate::busy(b_client, "cut", "b", &journal);
     let mut gaps = Vec::new();
-    for round in 0..6 {
+    for round in 0..4 {
         let leader = journal.somebody_leads().await;
         let (proxy, old, other) = if leader == "a" { (&a_proxy, &mut a, &mut b) } else { (&b_proxy, &mut b, &mut a) };
         other.sees(leader).await;
@@ -64,7 +64,7 @@ async fn a_leader_that_is_cut_off_stops_before_the_other_begins() {
         proxy.heal();
         old.sees(other.name).await;
     }
-    assert_eq!(journal.no_two_met(), 7);
+    assert_eq!(journal.no_two_met(), 5);
     println!("from the last leader's end to the next one's begin: {gaps:?}");
 }
 
@@ -141,8 +141,7 @@ async fn a_leader_stops_when_the_record_names_another_who_then_has_his_time() {
 #[tokio::test]
 async fn times_in_the_record_that_are_years_off_change_nothing() {
     let check = async |name: &'static str, time: &str| {
-        let spec =
-            json!({ "holderIdentity": "somebody", "leaseDurationSeconds": 3, "acquireTime": time, "renewTime": time });
+        let spec = json!({ "holderIdentity": "somebody", "leaseDurationSeconds": LEASE.as_secs(), "acquireTime": time, "renewTime": time });
         let _record = Record::made(name, spec).await;
         let journal = Journal::default();
         let start = Instant::now();
@@ -161,7 +160,7 @@ async fn a_leader_keeps_a_lease_whose_metadata_others_change() {
     journal.leads("a").await;
     let start = Instant::now();
     let mut touches = 0;
-    while start.elapsed() < RENEW * 2 {
+    while start.elapsed() < RENEW * 3 / 2 {
         touches += 1;
         record.patch(json!({ "metadata": { "annotations": { "touch": touches.to_string() } } })).await;
         record.renewed().await;

@@ -256,7 +256,7 @@ async fn a_migrated_machine_cannot_be_restored_beside_an_openstack_class() {
             let answer = cluster.dry_create(&machine(namespace, "m", Some(STACKIT_ID))).await;
             Ok((!answer.success).then_some(()))
         };
-        rig::until("the class is known", std::time::Duration::from_secs(20), refused).await.unwrap();
+        rig::until("the class is known", std::time::Duration::from_secs(120), refused).await.unwrap();
         let answer = cluster.create(&machine(namespace, "m", Some(STACKIT_ID))).await.refused_by("no-mixed");
         answer.naming(&format!("Machine {namespace}/m"));
         answer.naming("MachineClass old");

@@ -82,7 +82,7 @@ async fn both_of_two_api_servers_refuse() {
         let answer = second.dry_create(&class("fresh", "pool", "OpenStack")).await;
         Ok((!answer.success).then_some(answer))
     };
-    let answer = until("the other one knows the label", Duration::from_secs(10), refused).await.unwrap();
+    let answer = until("the other one knows the label", Duration::from_secs(120), refused).await.unwrap();
     answer.refused_by("no-way-back");
     for policy in POLICIES {
         first.probe(policy).await.refused_by(policy);

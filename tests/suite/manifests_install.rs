@@ -112,7 +112,7 @@ async fn the_gate_forward_fails_closed_quickly_and_only_for_updates_of_classes()
         cluster.create(&class("classes", name, provider)).await.passed();
     }
     let turn = json!({"provider": "stackit"});
-    rig::until("a turn is refused", std::time::Duration::from_secs(30), || async {
+    rig::until("a turn is refused", std::time::Duration::from_secs(120), || async {
         let answer = cluster
             .kubectl(
                 &[
@@ -169,7 +169,7 @@ async fn a_migrated_object_costs_no_call() {
         cluster.dry_create(&machine("calls", "first", Some(OPENSTACK_ID))).await.passed();
         Ok((fail_open("machine").await > 0.0).then_some(()))
     };
-    rig::until("the webhook is called", std::time::Duration::from_secs(30), called).await.unwrap();
+    rig::until("the webhook is called", std::time::Duration::from_secs(120), called).await.unwrap();
 
     let before = fail_open("machine").await;
     cluster.create(&machine("calls", "migrated", Some(STACKIT_ID))).await.passed();

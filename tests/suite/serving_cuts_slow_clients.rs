@@ -39,7 +39,7 @@ async fn headers_that_trickle_are_cut() {
         answer = read_to_close(&mut from) => assert_eq!(answer, ""),
         () = trickle => {}
     }
-    assert!(began.elapsed().as_secs() < 20, "cut after {:?}", began.elapsed());
+    assert!(began.elapsed().as_secs() < 50, "cut after {:?}", began.elapsed());
 }
 
 #[tokio::test]

@@ -180,7 +180,7 @@ async fn an_api_server_that_trusts_only_the_published_bundle_loses_no_call_throu
     }
     let written = written.load(Ordering::Relaxed);
     println!("{written} writes, each with two calls; {} CAs, {} certificates", authorities.len(), leaves.len());
-    assert!(written > 200, "{written} writes only");
+    assert!(written > 50, "{written} writes only");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

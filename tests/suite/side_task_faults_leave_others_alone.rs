@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use simulator::Call;
 
 /// For how long the caches may not know yet, and an answer on ownership counts.
-const LATE: Duration = Duration::from_secs(2);
+const LATE: Duration = Duration::from_secs(4);
 /// Several passes.
 const PASSES: Duration = Duration::from_secs(7);
 
@@ -183,7 +183,7 @@ async fn a_shoot_that_stops_being_ours_is_left_at_once() {
     }
     let control = Stage::switched(&seed, "control", 2).await;
     // Long enough to bring all of it about while all are in quarantine.
-    let _product = seed.one_replica(&["--quarantine", "20s"]).await;
+    let _product = seed.one_replica(&["--quarantine", "30s"]).await;
     for (_, stage) in &left {
         seed.await_condition(&stage.shoot, "Rewritten", LONG).await;
     }

@@ -2,7 +2,7 @@
 //! again, and goes on when its cause is gone.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::side_task_faults::proof::{Persisted, text};
 use crate::side_task_faults::troubles::{Case, Trouble};
@@ -15,6 +15,8 @@ use rig::shoot::{Shoot, uuid};
 use serde_json::{Value, json};
 use simulator::Operation;
 
+/// How often the first test lets labels be looked at.
+const DRIFT: Duration = Duration::from_secs(6);
 /// Several passes.
 const PASSES: Duration = Duration::from_secs(5);
 
@@ -31,13 +33,20 @@ async fn each_trouble_is_told_holds_up_no_other_and_heals() {
     join_all(cases.iter().map(|case| case.is_told(&seed, &product))).await;
     // From here on there is nothing left to do, only troubles to look at again.
     join_all(cases.iter().map(|case| case.others_are_done(&seed))).await;
-    let before = seed.cloud().journal().len();
+    let (before, start) = (seed.cloud().journal().len(), Instant::now());
     tokio::time::sleep(PASSES).await;
     let journal = seed.cloud().journal();
+    // Servers, network interfaces and volumes are listed; on a slow machine more than once.
+    let at_most = 3 * (1 + start.elapsed().as_secs() / DRIFT.as_secs());
     for case in &cases {
         let project = case.stage.project();
         let calls: Vec<_> = journal[before..].iter().filter(|call| call.project.as_ref() == Some(&project)).collect();
-        assert!(calls.len() <= 3, "{:?}: {} calls in {PASSES:?}: {calls:#?}", case.trouble, calls.len());
+        assert!(
+            calls.len() as u64 <= at_most,
+            "{:?}: {} calls, {at_most} at most: {calls:#?}",
+            case.trouble,
+            calls.len()
+        );
         assert!(calls.iter().all(|call| !call.operation.is_write()), "{:?}: {calls:#?}", case.trouble);
         case.is_told_once(&seed).await;
         case.others_are_done(&seed).await;

@@ -124,8 +124,8 @@ async fn a_new_leader_counts_again_and_a_dry_run_writes_nothing() {
     dry.sigterm().unwrap();
     dry.wait(LONG).await.unwrap();
     // What the one before has counted is not the next one's.
-    let _product = seed.one_replica(&FLAGS).await;
     let begun = tokio::time::Instant::now();
+    let _product = seed.one_replica(&FLAGS).await;
     await_complete(&seed, [&stage], LONG).await;
     assert!(begun.elapsed() >= Duration::from_secs(4));
     assert_eq!(exceptions(&seed, &stage).await, [(first(&stage).0, "server-gone".to_owned())]);

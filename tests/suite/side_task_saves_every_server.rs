@@ -123,7 +123,8 @@ async fn an_openstack_mcm_that_wakes_up_on_a_hung_node_finds_its_ids() {
     let (namespace, project) = (shoot.namespace(), shoot.project_id());
     let old = Mcm::start(&seed.server, &namespace, Provider::OpenStack, seed.cloud(), &project, options).await.unwrap();
     old.await_runs(1, LONG).await.unwrap();
-    let _product = seed.one_replica(&[]).await;
+    // Once the Node is back, its kubelet ends the pod within this time.
+    let _product = seed.one_replica(&["--node-ready-for", "10s"]).await;
     // The Node hangs; Gardener force-deletes its pod, and goes on.
     old.freeze();
     objects::patch_status(&seed.client, &node("seed-node-2", false), &node("seed-node-2", false)["status"])

@@ -185,7 +185,7 @@ async fn an_api_server_that_was_gone_is_followed_again() {
     let kept = Kept::filled(&seed.kubeconfig).await;
     kept.knows("the class", "gone", |facts| facts.openstack_class() == Some("pool")).await;
     seed.server.kill_api_server();
-    until("stale", MAX_AGE + Duration::from_secs(10), || async { Ok(kept.world.stale()) }).await.unwrap();
+    until("stale", MAX_AGE + Duration::from_secs(40), || async { Ok(kept.world.stale()) }).await.unwrap();
     seed.server.start_api_server().await.unwrap();
     seed.apply(&[class("gone", "pool", "stackit")]).await;
     kept.knows("what changed since", "gone", NamespaceFacts::has_stackit_class).await;
@@ -204,7 +204,7 @@ async fn a_resource_that_may_not_be_read_is_stale_and_heals() {
     }
     rules.as_array_mut().unwrap().retain(|rule| rule["resources"] != json!([]));
     objects::merge(&seed.admin().await, &role, &json!({"rules": rules})).await.unwrap();
-    kept.stale(Some(Resource::MachineClasses), MAX_AGE + Duration::from_secs(10)).await;
+    kept.stale(Some(Resource::MachineClasses), MAX_AGE + Duration::from_secs(40)).await;
     objects::merge(&seed.admin().await, &role, &json!({"rules": shipped.data["rules"]})).await.unwrap();
     kept.stale(None, DEADLINE).await;
 }

@@ -11,7 +11,7 @@ use mcm_migration_core::domain::{GuardLabel, Provider};
 use mcm_migration_webhook::world::{Resource, World, folder};
 use tokio::task::JoinHandle;
 
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_secs(120);
 const HIDDEN: &str = "hush-hush";
 
 /// As `kubectl get namespace,secret,machineclass … -o yaml` writes it.

@@ -11,8 +11,8 @@ use mcm_migration_webhook::world::Resource;
 use rig::ApiProxy;
 use tokio::task::JoinSet;
 
-/// How long it may take until it is noticed.
-const NOTICED: Duration = MAX_AGE.saturating_add(Duration::from_secs(10));
+/// How long it may take until it is noticed, on a busy machine; without the watch over the watches it would be minutes.
+const NOTICED: Duration = MAX_AGE.saturating_add(Duration::from_secs(40));
 
 async fn seed() -> Arc<Seed> {
     static SEED: Shared<Seed> = Shared::new();

@@ -45,7 +45,7 @@ async fn rbac_denies_what_no_role_allows_and_allows_what_one_does() {
     ] {
         server.kubectl(&[&args[..], &["-n", "default"]].concat(), None).await.unwrap().ok().unwrap();
     }
-    rig::until("the role works", Duration::from_secs(10), || async {
+    rig::until("the role works", Duration::from_secs(60), || async {
         Ok(Some(maps.list(&ListParams::default()).await?))
     })
     .await

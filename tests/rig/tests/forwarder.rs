@@ -10,7 +10,7 @@ use rig::forwarder::{Forwarder, LATE};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 
 /// A replica that answers every byte with its own letter, and is ready or not.
 struct Replica {

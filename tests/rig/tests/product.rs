@@ -9,7 +9,7 @@ use rig::product::field;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 fn script(text: &str, env: &[(&str, &str)]) -> Product {
     Product::start(Path::new("/bin/sh"), &["-c", text], env).unwrap()

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Longer than an event takes that comes at all.
 const QUIET: Duration = Duration::from_secs(2);
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 
 struct Rig {
     server: ApiServer,

@@ -43,7 +43,7 @@ async fn a_killed_test_process_leaves_no_server_and_no_folder() {
     victim.kill().unwrap();
     victim.wait().unwrap();
 
-    rig::until("the other process's servers are gone", Duration::from_secs(10), || async {
+    rig::until("the other process's servers are gone", Duration::from_secs(60), || async {
         Ok((!process.exists() && !Path::new(servers).exists()).then_some(()))
     })
     .await

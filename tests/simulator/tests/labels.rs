@@ -229,7 +229,7 @@ async fn a_server_can_be_made_of_what_lies_about() {
     assert_eq!(client.get(&nic()).await.json()["device"], id);
     assert_eq!(client.get(&volume()).await.json()["serverId"], id);
     assert_eq!(client.post("/servers", &payload).await.status, 409, "they are taken");
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while client.get(&format!("/servers/{id}")).await.json()["status"] != "ACTIVE" {
         assert!(std::time::Instant::now() < deadline, "the server never becomes active");
     }

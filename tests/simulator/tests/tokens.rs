@@ -185,7 +185,7 @@ async fn a_token_ends_when_its_exp_says() {
     let client = Client::new(&simulator, &key).await;
     let expires = claims(&Value::from(client.token.as_str()))["exp"].as_u64().unwrap();
 
-    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let deadline = std::time::Instant::now() + Duration::from_secs(60);
     loop {
         let before = now();
         let status = client.get("/servers").await.status;

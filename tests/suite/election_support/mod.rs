@@ -14,13 +14,14 @@ use tokio::sync::{OnceCell, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub const LEASE: Duration = Duration::from_secs(3);
-pub const RENEW: Duration = Duration::from_secs(2);
+/// Long enough for a busy machine: a renewal may be answered late, and no term ends without a cause.
+pub const LEASE: Duration = Duration::from_secs(6);
+pub const RENEW: Duration = Duration::from_secs(4);
 /// What is left between the end of one leader and the beginning of the next.
 pub const BETWEEN: Duration = LEASE.saturating_sub(RENEW);
 pub const RETRY: Duration = Duration::from_millis(300);
 /// Long enough for anything that happens at all.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub const DEADLINE: Duration = Duration::from_secs(120);
 
 const NAMESPACE: &str = "default";
 const ACCOUNT: &str = "candidate";

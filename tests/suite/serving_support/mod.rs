@@ -33,7 +33,7 @@ use tokio_rustls::client::TlsStream;
 pub const DAY: Duration = Duration::from_secs(86_400);
 
 /// Nothing in these tests takes this long unless it hangs.
-pub const SOON: Duration = Duration::from_secs(30);
+pub const SOON: Duration = Duration::from_secs(60);
 
 pub fn install_provider() {
     drop(rustls::crypto::aws_lc_rs::default_provider().install_default());

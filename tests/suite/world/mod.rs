@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 pub const MAX_AGE: Duration = Duration::from_secs(12);
 
 /// Long enough for anything that happens at all.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub const DEADLINE: Duration = Duration::from_secs(120);
 
 const SERVICE_ACCOUNT: (&str, &str) = ("mcm-migration-system", "mcm-migration-webhook");
 

@@ -13,7 +13,7 @@ use simulator::{Cloud, Server};
 use tokio::sync::OnceCell;
 
 /// For what happens within a second on an idle computer.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub const DEADLINE: Duration = Duration::from_secs(120);
 
 /// So many orphan runs show that nothing is going to happen: with two classes each order comes up.
 pub const RUNS: u64 = 10;

@@ -43,7 +43,7 @@ pub(crate) fn http() -> reqwest::Client {
         // A call that fails must not be sent again behind the test's back.
         .pool_max_idle_per_host(0)
         .retry(reqwest::retry::never())
-        .timeout(Duration::from_secs(20))
+        .timeout(Duration::from_secs(60))
         .no_proxy()
         .build()
         .unwrap()
