@@ -13,6 +13,7 @@ fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let all = catalogue::all()
         .into_iter()
+        .chain(catalogue::long())
         .chain(catalogue::wide())
         .chain(catalogue::limits().into_iter().map(|(config, _)| config));
     let searches: Vec<Job> = all.map(job).chain(BITES.iter().chain(HELD).map(removed)).collect();

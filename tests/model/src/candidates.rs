@@ -18,7 +18,10 @@ impl World {
             let seed = &state.seeds[usize::from(s)];
             self.of_writes(state, s, &mut steps);
             steps.extend([Step::PoliciesSee(s), Step::SetTemplate(s, Template::Stackit), Step::WorkerWritten(s)]);
-            steps.extend([Step::RollOut(s), Step::PoolMoves(s)]);
+            if budget.roll_outs > 0 {
+                steps.push(Step::RollOut(s));
+            }
+            steps.push(Step::PoolMoves(s));
             if budget.template_back > 0 {
                 steps.push(Step::SetTemplate(s, Template::OpenStack));
             }
@@ -42,12 +45,14 @@ impl World {
                     Step::PodForced(s, kind),
                     Step::Leads(s, kind),
                 ]);
-                steps.extend([
-                    Step::Freezes(s, kind),
-                    Step::Wakes(s, kind),
-                    Step::CutOff(s, kind),
-                    Step::Restarts(s, kind),
-                ]);
+                if budget.freezes > 0 {
+                    steps.push(Step::Freezes(s, kind));
+                }
+                steps.push(Step::Wakes(s, kind));
+                if budget.cuts > 0 {
+                    steps.push(Step::CutOff(s, kind));
+                }
+                steps.push(Step::Restarts(s, kind));
             }
             for c in (0..seed.classes.len() as u8).filter(|c| seed.classes[usize::from(*c)] != Class::Absent) {
                 steps.extend([Step::ClassForward(s, c), Step::ClassGoes(s, c)]);
@@ -56,7 +61,17 @@ impl World {
                 }
             }
             for m in 0..MACHINES as u8 {
-                steps.extend([Step::MachineMade(s, m), Step::MachineDeleted(s, m), Step::MachineWritten(s, m)]);
+                if budget.creates > 0 {
+                    steps.push(Step::MachineMade(s, m));
+                }
+                // Of one that there has never been nobody knows anything.
+                if state.ever & (1 << m) == 0 {
+                    continue;
+                }
+                if budget.deletes > 0 {
+                    steps.push(Step::MachineDeleted(s, m));
+                }
+                steps.push(Step::MachineWritten(s, m));
                 steps.extend([Step::PosAsks(s, m), Step::PosFinds(s, m), Step::PosDeletes(s, m)]);
                 steps.extend([Step::PstCreates(s, m), Step::PstDeletes(s, m)]);
                 if self.config.sweeps {

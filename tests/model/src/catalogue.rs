@@ -12,7 +12,7 @@ use crate::state::{Budget, Id};
 
 use Id::{Absent, Empty, Legacy};
 
-/// All that are searched in CI, in the order of the documentation.
+/// All that are searched by every `cargo test`, in the order of the documentation.
 #[must_use]
 pub fn all() -> Vec<Config> {
     vec![
@@ -50,8 +50,13 @@ pub fn all() -> Vec<Config> {
         moves(),
         moves_unswitched(),
         bad_case(),
-        full(),
     ]
+}
+
+/// Those that take as long as all others together: searched with the feature `long`.
+#[must_use]
+pub fn long() -> Vec<Config> {
+    vec![full()]
 }
 
 /// Those with larger bounds, for a large machine.

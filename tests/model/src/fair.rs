@@ -1,13 +1,13 @@
 //! Completion: what becomes of a state when everybody does what is expected, one step after the other, and nothing more goes wrong.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use mcm_migration_core::decide::every_machine_is_done;
 use mcm_migration_core::domain::Reason;
 
 use crate::admission::no_mixed;
 use crate::facts;
+use crate::memo::Map;
 use crate::model::World;
 use crate::state::{
     Budget, CLASSES, Class, Guard, Id, MACHINES, MCMS, Process, SEEDS, Server, Stage, State, TERMINATING, Template,
@@ -36,7 +36,7 @@ pub enum End {
 }
 
 /// How the fair schedules of a world end that were followed already.
-type Ends = (u64, HashMap<State, (End, u16)>);
+type Ends = (u64, Map<State, (End, u16)>);
 
 thread_local! {
     static ENDS: RefCell<Ends> = RefCell::default();
@@ -65,7 +65,7 @@ impl World {
             }
             let known = ENDS.with_borrow_mut(|(of, ends)| {
                 if *of != self.id() {
-                    (*of, *ends) = (self.id(), HashMap::new());
+                    (*of, *ends) = (self.id(), Map::default());
                 }
                 ends.get(&at).copied()
             });

@@ -15,6 +15,19 @@ use crate::removals::Removal;
 use crate::render;
 use crate::search::{Found, search};
 
+/// What takes longest comes first, so that no thread ends up alone with it; the order changes nothing else.
+const LARGEST: [&str; 9] = [
+    "full-three",
+    "full",
+    "move",
+    "roll-out-and-back",
+    "rollback-roll-out",
+    "back-and-made",
+    "rollback-left",
+    "rollback-freeze-and-made",
+    "bad-case-alive",
+];
+
 /// One search.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -43,9 +56,11 @@ pub fn removed(removal: &Removal) -> Job {
 #[must_use]
 pub fn run(jobs: &[Job]) -> Vec<Found> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    // The longest first, so that no thread ends up alone with it.
     let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|index| jobs[*index].config.start.budget.moves + jobs[*index].config.start.budget.crashes < 2);
+    order.sort_by_key(|index| {
+        let rank = LARGEST.iter().position(|name| *name == jobs[*index].config.name);
+        rank.unwrap_or(LARGEST.len())
+    });
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {

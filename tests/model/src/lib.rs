@@ -39,6 +39,7 @@ pub mod memo;
 pub mod memory;
 pub mod model;
 mod moving;
+mod pack;
 pub mod planner;
 mod pods;
 pub mod removals;

@@ -17,11 +17,13 @@ impl Hasher for Quick {
         self.0 ^ (self.0 >> 29)
     }
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
         }
+        let mut word = [0; 8];
+        word[..rest.len()].copy_from_slice(rest);
+        self.write_u64(u64::from_le_bytes(word));
     }
     fn write_u8(&mut self, n: u8) {
         self.write_u64(u64::from(n));
@@ -40,7 +42,8 @@ impl Hasher for Quick {
     }
 }
 
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<Quick>>;
+/// A map by [`Quick`].
+pub type Map<K, V> = HashMap<K, V, BuildHasherDefault<Quick>>;
 
 /// What has been asked.
 #[derive(Default)]

@@ -3,6 +3,7 @@
 use stateright::{Checker, Model, Property};
 
 use crate::fair::End;
+use crate::memo::Map;
 use crate::model::World;
 use crate::state::{
     Cloud, EARLY, FOREIGN, Id, KILLED, LEAKED, MACHINES, MARKED, MISFIT, PAUSE_BROKEN, STRANDED, Seed, Server, State,
@@ -144,11 +145,11 @@ fn shortest(world: &World, name: &str, mut steps: Vec<Step>) -> Vec<Step> {
 /// How many different orders of steps lead from the start to an end, where nothing can happen twice; none where something can.
 #[must_use]
 pub fn orders(world: &World) -> Option<u128> {
-    let mut known = std::collections::HashMap::new();
+    let mut known = Map::default();
     count(world, &world.start(), &mut known)
 }
 
-fn count(world: &World, state: &State, known: &mut std::collections::HashMap<State, Option<u128>>) -> Option<u128> {
+fn count(world: &World, state: &State, known: &mut Map<State, Option<u128>>) -> Option<u128> {
     if let Some(count) = known.get(state) {
         // One that is not counted yet lies on the way to itself.
         return *count;

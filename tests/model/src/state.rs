@@ -253,7 +253,7 @@ pub enum Write {
 }
 
 /// One namespace in one seed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seed {
     /// Whose the shoot is.
     pub stage: Stage,
@@ -371,7 +371,7 @@ pub struct Budget {
 }
 
 /// A state of the model.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct State {
     /// The seeds.
     pub seeds: [Seed; SEEDS],
