@@ -29,7 +29,9 @@ async fn a_thousand_servers_cost_a_thousand_patches_and_one_list_a_project() {
         .buffered(4)
         .collect()
         .await;
-    let options = Options::default().orphan_period(Duration::from_secs(2));
+    let seconds = Duration::from_secs;
+    // Ten of them beside a hundred servers each may renew late.
+    let options = Options::default().orphan_period(seconds(2)).lease(seconds(15), seconds(10), seconds(1));
     let fleet = Fleet::for_shoots(&seed.server, &shoots, &seed.cloud(), &options).await.unwrap();
     let start = Instant::now();
     // Looking after labels that are in place would be LISTs of its own.

@@ -17,7 +17,7 @@ use simulator::Call;
 /// For how long the caches may not know yet, and an answer on ownership counts.
 const LATE: Duration = Duration::from_secs(4);
 /// Several passes.
-const PASSES: Duration = Duration::from_secs(7);
+const PASSES: Duration = Duration::from_secs(4);
 
 /// Why a shoot is to be left alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,9 @@ use crate::side_task_faults::{Stage, await_complete, await_metric, await_reason}
 use crate::side_task_support::{LONG, QUARANTINE, Seed, assert_harmless};
 use simulator::{Fault, FaultPlan, Operation};
 
+/// The pause that the API asks for.
+const ASKED_FOR: Duration = Duration::from_secs(2);
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_ends_in_the_middle_costs_one_call_more() {
     let seed = Seed::start().await;
@@ -56,7 +59,7 @@ async fn a_storm_of_429_is_waited_out() {
         .enumerate()
         .map(|(number, stage)| {
             let fault = if number % 2 == 0 { Fault::TooManyRequests } else { Fault::TooManyRequestsRetryAfter };
-            FaultPlan::everywhere(fault).project(stage.project()).retry_after(Duration::from_secs(3))
+            FaultPlan::everywhere(fault).project(stage.project()).retry_after(ASKED_FOR)
         })
         .map(|plan| seed.cloud().inject(plan))
         .collect();
@@ -82,7 +85,7 @@ async fn a_storm_of_429_is_waited_out() {
         for (before, after) in calls.iter().zip(calls.iter().skip(1)) {
             if before.fault == Some(Fault::TooManyRequestsRetryAfter) {
                 let pause = after.at.duration_since(before.at);
-                assert!(pause >= Duration::from_secs(3), "{pause:?} after it was told to wait: {after:?}");
+                assert!(pause >= ASKED_FOR, "{pause:?} after it was told to wait: {after:?}");
             }
         }
     }
@@ -101,7 +104,7 @@ async fn two_dead_projects_of_twelve_hold_up_no_other() {
     let (dead, alive) = stages.split_at(2);
     let plans = [
         FaultPlan::everywhere(Fault::ServiceUnavailable).project(dead[0].project()),
-        FaultPlan::everywhere(Fault::Hang).project(dead[1].project()).lasting(Duration::from_secs(2)),
+        FaultPlan::everywhere(Fault::Hang).project(dead[1].project()).lasting(Duration::from_secs(1)),
     ];
     let plans = plans.map(|plan| seed.cloud().inject(plan));
     let product = seed.one_replica(&[]).await;
