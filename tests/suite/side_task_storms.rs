@@ -28,8 +28,8 @@ async fn a_token_that_ends_in_the_middle_costs_one_call_more() {
     })
     .await
     .unwrap();
-    // From now on each token is too short-lived to be kept.
-    seed.cloud().set_token_lifetime(Duration::from_secs(1));
+    // From now on each token is too short-lived to be kept, and long-lived enough for one call of a slow machine.
+    seed.cloud().set_token_lifetime(Duration::from_secs(4));
     seed.cloud().expire_tokens_of(&stage.key.kid);
     await_complete(&seed, [&stage], LONG).await;
     seed.assert_complete(&stage.shoot).await;
