@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "what was measured shows with --nocapture")]
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -74,13 +74,19 @@ impl World {
             replicas: vec![replica(), replica()],
             authorities: HashSet::new(),
             leaves: HashSet::new(),
+            met: HashMap::new(),
             checked: 0,
         };
         while simulation.shelf.now() < START.plus(self.span) {
-            simulation.step(&mut dice, seed);
+            simulation.step(&mut dice);
         }
+        simulation.verify(seed);
         let (authorities, leaves) = (simulation.authorities.len(), simulation.leaves.len());
-        println!("seed {seed}: {} checks, {authorities} CAs, {leaves} certificates", simulation.checked);
+        println!(
+            "seed {seed}: {} checks of {} kinds, {authorities} CAs, {leaves} certificates",
+            simulation.checked,
+            simulation.met.len()
+        );
         (authorities, leaves)
     }
 }
@@ -91,33 +97,57 @@ struct Simulation {
     replicas: Vec<Replica>,
     authorities: HashSet<String>,
     leaves: HashSet<String>,
+    /// What was served before an API server that knew a bundle, with what was served.
+    met: HashMap<(String, String), Met>,
     checked: usize,
 }
 
+/// When a certificate met a bundle for the first time and for the last. Certificates hold from one moment to another: what holds at both ends
+/// holds in between, so that it is verified twice and not at each moment.
+struct Met {
+    serves: SharedTls,
+    first: UnixTime,
+    last: UnixTime,
+}
+
 impl Simulation {
-    /// Every replica's certificate verifies for an API server that knows the newest bundle, and for one that hears as late as is allowed.
-    fn check(&mut self, seed: u64) {
-        let (now, history) = self.shelf.with(|cluster| (cluster.now, cluster.history.clone()));
+    /// Notes what every replica serves, for an API server that knows the newest bundle, and for one that hears as late as is allowed.
+    fn check(&mut self) {
         let settling = Lifetimes::default().settling;
         for lag in [Duration::ZERO, settling.checked_sub(Duration::from_secs(1)).unwrap()] {
-            let known = history.iter().rev().find(|(since, _)| *since <= now.minus(lag)).map(|(_, bundle)| bundle);
-            let Some(bundle) = known.filter(|bundle| !bundle.is_empty()) else { continue };
-            for (number, one) in self.replicas.iter().enumerate() {
-                let Some(serves) = &one.serves else { continue };
-                if let Err(error) = verify(serves, bundle, now) {
-                    panic!("seed {seed}, {now}, replica {number}, {lag:?} late: {error}\n{serves:?}");
-                }
+            let (now, bundle) = self.shelf.with(|cluster| {
+                let mut known = cluster.history.iter().rev();
+                let known = known.find(|(since, _)| *since <= cluster.now.minus(lag));
+                (cluster.now, known.map(|(_, bundle)| bundle.clone()).unwrap_or_default())
+            });
+            if bundle.is_empty() {
+                continue;
+            }
+            for serves in self.replicas.iter().filter_map(|one| one.serves.as_ref()) {
+                let met = Met { serves: serves.clone(), first: now, last: now };
+                self.met.entry((text(serves, "tls.crt"), bundle.clone())).or_insert(met).last = now;
                 self.checked += 1;
             }
         }
     }
 
+    /// Each certificate verified whenever it was served.
+    fn verify(&self, seed: u64) {
+        for ((_, bundle), met) in &self.met {
+            for at in [met.first, met.last] {
+                if let Err(error) = verify(&met.serves, bundle, at) {
+                    panic!("seed {seed}, {at}: {error}\n{:?}\n{bundle}", met.serves);
+                }
+            }
+        }
+    }
+
     /// Lets the replica that wakes first go on until its next pause.
-    fn step(&mut self, dice: &mut Dice, seed: u64) {
+    fn step(&mut self, dice: &mut Dice) {
         let first = (0..self.replicas.len()).min_by_key(|&number| self.replicas[number].wakes).unwrap();
         let now = self.replicas[first].wakes;
         self.shelf.with(|cluster| cluster.now = now);
-        self.check(seed);
+        self.check();
         let replica = &mut self.replicas[first];
         let mut future = replica.round.take().unwrap_or_else(|| {
             // A process that has just been started knows nothing; what it served ended with it.
@@ -142,7 +172,7 @@ impl Simulation {
                 replica.wakes = now.plus(dice.wait(self.world.rests));
             }
         }
-        self.check(seed);
+        self.check();
     }
 }
 

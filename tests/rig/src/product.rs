@@ -143,6 +143,13 @@ impl Product {
         Ok(status.map(|status| status.code().unwrap_or(-1)))
     }
 
+    /// After its end, waits until everything that it wrote is read.
+    pub async fn all_read(&self, deadline: Duration) -> Result<()> {
+        // Each reader holds the lines until its pipe ends.
+        let read = || async { Ok((Arc::strong_count(&self.lines) == 1).then_some(())) };
+        wait::until("everything that the product wrote is read", deadline, read).await
+    }
+
     /// Ends it with SIGKILL.
     pub fn kill(&self) {
         locked(&self.process).kill();
@@ -174,8 +181,7 @@ impl Product {
         if let Some(value) = found {
             return Ok(value);
         }
-        // The reader may be a moment behind the end.
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        self.all_read(deadline).await?;
         look().with_context(|| format!("the product ended without {what}; its last lines:\n{}", self.tail()))
     }
 }

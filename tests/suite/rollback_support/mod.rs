@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use mcm_stand_in::{Mcm, Options};
 use rig::shoot::{Provider, Shoot, class, mcm_deployment, mcm_pod};
@@ -252,8 +251,7 @@ impl Run {
         rig::until("the command ends", LONG, ended)
             .await
             .unwrap_or_else(|error| panic!("{error}: {:#?}", product.logs()));
-        // The last lines may still be in the pipe.
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        product.all_read(LONG).await.unwrap();
         Self { code: product.exit_code().unwrap().unwrap_or(-1), lines: product.logs() }
     }
 
