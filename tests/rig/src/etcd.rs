@@ -1,6 +1,7 @@
 //! Reading and writing etcd beside the API server, by its JSON gateway.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use base64::Engine as _;
@@ -10,6 +11,8 @@ use serde_json::{Value, json};
 
 /// How many operations etcd takes in one transaction.
 const TRANSACTION: usize = 100;
+/// How long etcd may take over one of them.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One key as etcd has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,8 +64,9 @@ struct Kv {
 }
 
 impl Etcd {
-    pub(crate) fn new(url: String) -> Self {
-        Self { http: reqwest::Client::new(), url }
+    pub(crate) fn new(url: String) -> Result<Self> {
+        let http = reqwest::Client::builder().timeout(PATIENCE).build().context("cannot make an HTTP client")?;
+        Ok(Self { http, url })
     }
 
     /// Everything that an API server keeps there; with `values`, also what is in it.

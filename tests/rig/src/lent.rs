@@ -14,7 +14,7 @@ use crate::etcd::Keys;
 use crate::{ApiServer, ApiServerOptions, in_force, reset};
 
 /// How many wait for a test at most; what is beyond ends.
-const IDLE: usize = 6;
+const IDLE: usize = 4;
 /// How often what appears anew is removed: clients of the earlier test may still have been about.
 const ROUNDS: usize = 50;
 /// How long nothing may appear.
@@ -55,7 +55,7 @@ impl Lent {
         }
         let server = ApiServer::start(ApiServerOptions::default()).await?;
         set_up(&server).await?;
-        let before = Arc::new(server.store().etcd().keys(true).await?);
+        let before = Arc::new(server.store().etcd()?.keys(true).await?);
         Ok(Self { kind, server: Arc::new(server), before })
     }
 }
@@ -98,7 +98,7 @@ fn waiting(kind: &str) -> Option<Kept> {
 
 /// Makes an API server what it was, and waits until it acts accordingly; gives the keys with their new revisions.
 async fn clean(server: &ApiServer, before: &Keys) -> Result<Keys> {
-    let etcd = server.store().etcd();
+    let etcd = server.store().etcd()?;
     let mut before = before.clone();
     let mut policies = false;
     for _ in 0..ROUNDS {

@@ -100,7 +100,7 @@ impl Product {
 
     /// `GET path` of the admin listener: status and body.
     pub async fn admin_get(&self, path: &str) -> Result<(u16, String)> {
-        get(self.address("admin", Duration::from_secs(10)).await?, path).await
+        get(self.address("admin", Duration::from_secs(60)).await?, path).await
     }
 
     /// Its metrics in the text format of Prometheus.
@@ -214,7 +214,7 @@ fn keep(pipe: impl Read + Send + 'static, lines: &Lines) {
 
 async fn get(address: SocketAddr, path: &str) -> Result<(u16, String)> {
     crate::install_tls_provider();
-    let client = reqwest::Client::builder().timeout(Duration::from_secs(5)).no_proxy().build()?;
+    let client = reqwest::Client::builder().timeout(Duration::from_secs(30)).no_proxy().build()?;
     let answer = client.get(format!("http://{address}{path}")).send().await?;
     Ok((answer.status().as_u16(), answer.text().await?))
 }

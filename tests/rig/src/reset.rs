@@ -95,7 +95,9 @@ mod tests {
     #[test]
     fn an_event_that_has_expired_is_not_missed() {
         let mut before = keys(&[("/registry/events/default/it-happened", 4)]);
-        before.values_mut().for_each(|entry| entry.expires = true);
+        for entry in before.values_mut() {
+            entry.expires = true;
+        }
         assert_eq!(plan(&before, &Keys::new()), Reset::default());
     }
 }

@@ -18,12 +18,12 @@ impl<T> Shared<T> {
 
     /// What another test has at this moment, or what `make` makes.
     pub async fn get(&self, make: impl AsyncFnOnce() -> T) -> Arc<T> {
-        let mut shared = self.0.lock().await;
-        if let Some(there) = shared.upgrade() {
+        let mut present = self.0.lock().await;
+        if let Some(there) = present.upgrade() {
             return there;
         }
         let made = Arc::new(make().await);
-        *shared = Arc::downgrade(&made);
+        *present = Arc::downgrade(&made);
         made
     }
 }

@@ -74,7 +74,7 @@ impl Store {
     }
 
     /// etcd itself, beside the API server.
-    pub(crate) fn etcd(&self) -> Etcd {
+    pub(crate) fn etcd(&self) -> Result<Etcd> {
         Etcd::new(self.url())
     }
 
