@@ -34,4 +34,14 @@ impl Fault {
         Self::GateForward,
         Self::Guard,
     ];
+
+    /// The seed of a world in which it was noticed. It is asked first; where it does not do any more, the others are.
+    pub const fn noticed_in(self) -> u64 {
+        match self {
+            Self::ReadBeforeWrite => 11,
+            Self::CheckBeforeLabel => 36,
+            Self::Guard => 1,
+            Self::Quarantine | Self::Fence | Self::Gate | Self::GateForward | Self::InflightTimeout => 0,
+        }
+    }
 }

@@ -46,7 +46,7 @@ async fn a_standby_takes_over_only_when_the_lease_is_over() {
     let scene = Scene::new(Shoot::new("standby")).await;
     let first = scene.mcm(Provider::Stackit, quick()).await;
     let second = scene.starting(Provider::Stackit, quick()).await;
-    first.await_runs(10, DEADLINE).await.unwrap();
+    first.await_runs(20, DEADLINE).await.unwrap();
     assert_eq!(second.events(), []);
     first.stop().await.unwrap();
     second.await_runs(1, DEADLINE).await.unwrap();

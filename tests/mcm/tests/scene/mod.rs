@@ -15,6 +15,9 @@ use tokio::sync::OnceCell;
 /// For what happens within a second on an idle computer.
 pub const DEADLINE: Duration = Duration::from_secs(120);
 
+/// How often a stand-in of these tests looks for orphans: they wait for its runs.
+const PERIOD: Duration = Duration::from_millis(150);
+
 /// So many orphan runs show that nothing is going to happen: with two classes each order comes up.
 pub const RUNS: u64 = 10;
 
@@ -67,7 +70,8 @@ impl Scene {
 
     pub async fn starting(&self, provider: Provider, options: Options) -> Mcm {
         let (namespace, project) = (self.shoot.namespace(), self.shoot.project_id());
-        Mcm::start(self.server, &namespace, provider, Arc::clone(&self.cloud), &project, options.quiet()).await.unwrap()
+        let options = options.quiet().orphan_period(PERIOD);
+        Mcm::start(self.server, &namespace, provider, Arc::clone(&self.cloud), &project, options).await.unwrap()
     }
 
     fn object(&self, kind: &str, name: &str) -> Value {
