@@ -36,7 +36,7 @@ impl Hasher for Packed {
     }
     /// Which variant it is.
     fn write_isize(&mut self, n: isize) {
-        self.write_u8(n as u8);
+        self.write_u8(n.to_le_bytes()[0]);
     }
     /// How many there are of an array, which is always the same.
     fn write_usize(&mut self, _: usize) {}
@@ -83,7 +83,9 @@ impl Hash for State {
         let Cloud { old, born, foreign_labelled } = cloud;
         let packed =
             Packed::of(|to| (wanted, ever, carried, record, budget, harm, old, born, foreign_labelled).hash(to));
-        seeds.iter().for_each(|seed| seed.hash(hasher));
+        for seed in seeds {
+            seed.hash(hasher);
+        }
         hasher.write(packed.bytes());
     }
 }
