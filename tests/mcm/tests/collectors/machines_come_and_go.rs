@@ -1,13 +1,11 @@
 //! Machines that are deleted, and those that get their server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod scene;
-
 use std::time::Duration;
 
+use crate::scene::{DEADLINE, Scene};
 use mcm_stand_in::{Event, Mcm, Options, Provider};
 use rig::Shoot;
-use scene::{DEADLINE, Scene};
 
 async fn gone(scene: &Scene, machine: &str) {
     let gone = || async { Ok(scene.machine(machine).await.is_none().then_some(())) };

@@ -1,16 +1,14 @@
 //! The process: its Lease, its restarts, its verdict.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod scene;
-
 use std::time::Duration;
 
+use crate::scene::{DEADLINE, Scene};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::Api;
 use mcm_stand_in::{Event, Fleet, Options, Provider};
 use rig::Shoot;
-use scene::{DEADLINE, Scene};
 
 fn quick() -> Options {
     Options::default().lease(Duration::from_secs(6), Duration::from_secs(4), Duration::from_millis(500))

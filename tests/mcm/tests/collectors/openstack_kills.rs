@@ -1,14 +1,12 @@
 //! Each way in which the OpenStack provider deletes the servers of rewritten Machines is noticed, and nothing else is.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod scene;
-
 use std::time::Duration;
 
+use crate::scene::{DEADLINE, Scene};
 use mcm_stand_in::{Mcm, Options, Provider};
 use rig::shoot::{legacy_id, uuid};
 use rig::{Shoot, objects};
-use scene::{DEADLINE, Scene};
 use simulator::Server;
 
 fn before_the_switch(name: &str) -> Shoot {

@@ -1,14 +1,12 @@
 //! Each way in which the STACKIT provider deletes the servers of live Machines is noticed, and nothing else is.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod scene;
-
 use std::time::Duration;
 
+use crate::scene::{DEADLINE, Scene};
 use mcm_stand_in::{Event, Options, Provider};
 use rig::Shoot;
 use rig::shoot::uuid;
-use scene::{DEADLINE, Scene};
 use simulator::Server;
 
 #[tokio::test]

@@ -1,0 +1,7 @@
+//! What the stand-ins do, beside each other on one API server.
+
+mod machines_come_and_go;
+mod openstack_kills;
+mod process_lives_and_ends;
+mod scene;
+mod stackit_kills;
