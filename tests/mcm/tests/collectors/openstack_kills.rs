@@ -45,7 +45,7 @@ async fn a_class_is_flipped_back() {
 
 #[tokio::test]
 async fn migrated_machines_are_restored_beside_its_class() {
-    let scene = Scene::new(before_the_switch("restored").legacy_machines(0)).await;
+    let scene = Scene::new(before_the_switch("restored-migrated").legacy_machines(0)).await;
     let (name, id) = (format!("{}-restored", scene.shoot.class()), uuid("restored beside"));
     scene.add_server(Server::new(&*id, &*name));
     let options = Options::default().creation_timeout(Duration::from_secs(3));
