@@ -84,11 +84,12 @@ impl Parts {
 }
 
 struct Rollout {
-    server: Lent,
     forwarder: Forwarder,
     kubeconfig: std::path::PathBuf,
     tls: tempfile::TempDir,
     ca: Vec<u8>,
+    // The last one: an API server goes to another test once nobody writes to it any more.
+    server: Lent,
 }
 
 impl Rollout {

@@ -1,13 +1,12 @@
 //! `arm` on a seed with the guard: the way of a shoot that qualifies, and the reasons of those that do not.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use rig::Shared;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::arming::{GUARD, Seed, arm, arm_exactly, balancer, migration, writes};
 use rig::shoot::Provider;
-use rig::{Shoot, arm_by_hand, objects, until};
+use rig::{Shared, Shoot, arm_by_hand, objects, until};
 use serde_json::json;
 
 /// One for all tests of this file; each has shoots of its own.

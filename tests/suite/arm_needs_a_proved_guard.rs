@@ -1,11 +1,11 @@
 //! `arm` where the guard is missing, or where something else answers in its place.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use crate::arming::{Seed, migration};
-use rig::Shared;
-use rig::{Shoot, arm_by_hand, install, objects};
-use serde_json::{Value, json};
 use std::sync::Arc;
+
+use crate::arming::{Seed, migration};
+use rig::{Shared, Shoot, arm_by_hand, install, objects};
+use serde_json::{Value, json};
 
 /// One for the tests of this file: the definition of MachineMigrations, and no policy of the guard.
 async fn seed() -> Arc<Seed> {

@@ -1,11 +1,11 @@
 //! What a real API server makes of the annotations, and how long a name may be that reaches the webhook.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use rig::Shared;
 use std::collections::BTreeSet;
 
 use crate::support::cluster::Cluster;
 use crate::support::{DEADLINE, repository};
+use rig::Shared;
 use rig::shoot::Shoot;
 use serde_json::{Value, json};
 

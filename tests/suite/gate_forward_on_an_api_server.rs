@@ -1,15 +1,15 @@
 //! The gate forward on a real API server with the shipped manifests: a class turns to STACKIT only when no server can be lost by it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use crate::gate_forward::{Switching, WEBHOOK, turned};
-use crate::support::cluster::Cluster;
-use rig::Shared;
-use rig::objects;
-use rig::shoot::Provider::{OpenStack, Stackit};
-use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// One API server for all: it outlives each test's own runtime.
+use crate::gate_forward::{Switching, WEBHOOK, turned};
+use crate::support::cluster::Cluster;
+use rig::shoot::Provider::{OpenStack, Stackit};
+use rig::{Shared, objects};
+use serde_json::{Value, json};
+
+/// One API server for all, for as long as one of them runs.
 static CLUSTER: Shared<Cluster> = Shared::new();
 
 async fn cluster() -> Arc<Cluster> {

@@ -1,15 +1,16 @@
 //! Every way in which kubectl writes a Machine, against a real API server with the shipped manifests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::sync::Arc;
+
 use crate::support::cluster::Cluster;
 use rig::Shared;
 use rig::shoot::Shoot;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 const MARKS: [&str; 2] = ["stackit.cloud/migrated-machine", "stackit.cloud/machine-should-be-migrated"];
 
-/// One API server for all: it outlives each test's own runtime.
+/// One API server for all, for as long as one of them runs.
 static CLUSTER: Shared<Cluster> = Shared::new();
 
 struct Case {

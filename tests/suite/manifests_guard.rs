@@ -1,10 +1,11 @@
 //! The guard on a real API server: what each policy refuses, and what it lets pass.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::sync::Arc;
+
 use crate::manifests::{Cluster, GUARD, OPENSTACK_ID, STACKIT_ID, class, machine, migration};
 use rig::Shared;
 use serde_json::json;
-use std::sync::Arc;
 
 /// One for all tests of this file; each has namespaces of its own.
 async fn cluster() -> Arc<Cluster> {

@@ -1,10 +1,11 @@
 //! What the shipped accounts may do on a real API server, and what not.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::sync::Arc;
+
 use crate::manifests::{Cluster, GUARD, STACKIT_ID, class, folder, machine, migration};
 use rig::Shared;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 const ACCOUNT: &str = "system:serviceaccount:mcm-migration-system:mcm-migration-webhook";
 

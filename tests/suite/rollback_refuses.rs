@@ -277,7 +277,7 @@ async fn a_machine_made_before_the_nodes_were_waited_for_may_have_a_server() {
     let label = json!({"metadata": {"labels": {GUARD: "rolling-back"}}});
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": shoot.namespace()}});
     merge(&back, &namespace, &label).await;
-    let product = back.rollback(&shoot, &["--node-ready-for", "5s"]);
+    let product = back.rollback(&shoot, &["--node-ready-for", "10s"]);
     let waits = |line: &Value| line["event"] == "waits" && line["reasons"][0]["reason"] == "seed-node-lost";
     product.await_log(waits, LONG).await.unwrap();
     objects::create(&back.seed.client, &shoot.machine("early", "")).await.unwrap();

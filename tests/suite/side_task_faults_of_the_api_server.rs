@@ -24,10 +24,11 @@ enum Way {
 
 /// A leader behind a proxy of its own; another replica answers the API server, which is never cut off.
 struct Cluster {
-    seed: Seed,
     proxy: ApiProxy,
     leader: Product,
     _answering: Product,
+    // The last one: an API server goes to another test once nobody writes to it any more.
+    seed: Seed,
 }
 
 impl Cluster {
@@ -49,7 +50,7 @@ impl Cluster {
         let leader =
             seed.replica_of(&proxy.kubeconfig_for(&seed.kubeconfig).unwrap(), &[&PATIENT[..], &more[..]].concat());
         leader.ready(LONG).await.unwrap();
-        Self { seed, proxy, leader, _answering: answering }
+        Self { proxy, leader, _answering: answering, seed }
     }
 
     async fn work_for(&self, step: &str, name: &str) -> Stage {

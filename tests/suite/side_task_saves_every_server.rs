@@ -104,7 +104,7 @@ async fn while_an_openstack_mcm_is_terminating_every_id_stays() {
     // Not even a class that somebody turned past the gate changes that.
     seed.server.kubectl(&["delete", "validatingwebhookconfigurations", "--all"], None).await.unwrap().ok().unwrap();
     flip(&seed, &shoot).await;
-    old.watch_over(new.watch_over(old.await_runs(12, LONG))).await.unwrap();
+    old.watch_over(new.watch_over(old.await_runs(16, LONG))).await.unwrap();
     assert!(ids(&seed, &shoot).await.iter().all(|id| id.starts_with(OLD)));
     assert_eq!(seed.cloud().count(Operation::PatchServer), 0);
     old.stop().await.unwrap();

@@ -132,9 +132,12 @@ async fn old_ids_without_the_switch(seeds: &Seeds, (shoot, old, key): Begun) {
     let openstack = destination::start_mcm(seed, &shoot, Provider::OpenStack, Options::default()).await;
     destination::finish(seed, &shoot).await;
     openstack.watch_over(openstack.await_runs(10, LONG)).await.unwrap();
-    assert!(ids(seed, &shoot).await.iter().all(|(name, id)| *id == shoot.legacy_id(name)), "untouched");
+    let ids = ids(seed, &shoot).await;
+    let untouched = ids.iter().all(|(name, id)| *id == shoot.legacy_id(name));
+    assert!(untouched, "touched in {}: {ids:?}", shoot.namespace());
     for seed in ["source", "destination"] {
-        assert!(seeds.writes(seed, &shoot).is_empty(), "unlabelled");
+        let writes = seeds.writes(seed, &shoot);
+        assert!(writes.is_empty(), "{} labelled by the {seed}: {writes:#?}", shoot.namespace());
     }
     openstack.stop().await.unwrap();
     let stackit = destination::start_mcm(seed, &shoot, Provider::Stackit, Options::default()).await;
@@ -154,7 +157,8 @@ async fn new_ids_without_the_switch(seeds: &Seeds, (shoot, old, key): Begun) {
     destination::prepare(seed, &shoot, &key, Provider::OpenStack).await;
     for refused in destination::restore(seed, &snapshot).await {
         let why = format!("{:#}", refused.unwrap_err());
-        assert!(why.contains("mcm-migration guard") && why.contains("OpenStack"), "{why}");
+        let namespace = shoot.namespace();
+        assert!(why.contains("mcm-migration guard") && why.contains("OpenStack"), "{namespace}: {why}");
     }
     // Gardener gives the MCM its replica only once the Machines are there; so nobody looks for orphans now.
     assert!(seed.machines(&shoot.namespace()).await.is_empty());

@@ -76,8 +76,10 @@ async fn left_alone(seeds: &Seeds, gone: Gone) {
     let shoot = &gone.shoot;
     mcm.watch_over(mcm.await_runs(10, LONG)).await.unwrap();
     let ids = ids(&seeds.destination, shoot).await;
-    assert!(ids.iter().all(|(name, id)| *id == shoot.legacy_id(name)), "untouched");
-    assert!(seeds.writes("destination", shoot).is_empty());
+    let untouched = ids.iter().all(|(name, id)| *id == shoot.legacy_id(name));
+    assert!(untouched, "touched in {}: {ids:?}", shoot.namespace());
+    let writes = seeds.writes("destination", shoot);
+    assert!(writes.is_empty(), "labelled in {}: {writes:#?}", shoot.namespace());
     seeds.assert_no_server_lost(shoot).await;
     mcm.verdict().unwrap();
 }
@@ -131,8 +133,8 @@ async fn labels_taken_off_kill_nobody(seeds: &Seeds, gone: Gone) {
 async fn a_stale_snapshot_without_the_switch_is_left_alone_and_labels_that_are_left_under_old_ids_kill_at_the_switch() {
     let seeds = Seeds::start().await;
     let [unswitched, left, off] = completed_and_gone(&seeds, ["stale-unswitched", "labels-left", "labels-off"]).await;
-    // Long enough for an MCM that looks between the flip and the rewrite.
-    let _product = seeds.product_on_destination(&["--node-ready-for", "15s"]).await;
+    // Long enough for an MCM that looks between the flip and the rewrite; the time runs from the end of the pod, long before the flip.
+    let _product = seeds.product_on_destination(&["--node-ready-for", "30s"]).await;
     tokio::join!(
         left_alone(&seeds, unswitched),
         labels_left_kill(&seeds, left),
@@ -145,7 +147,7 @@ async fn written_back_it_is_refused(seed: &Seed, shoot: &Shoot, dump: &Snapshot,
     for machine in &dump.0 {
         let written = json!({"metadata": {"annotations": machine["metadata"]["annotations"]}, "spec": machine["spec"]});
         let why = format!("{:#}", objects::merge(&seed.client, machine, &written).await.unwrap_err());
-        assert!(why.contains("mcm-migration guard"), "{why}");
+        assert!(why.contains("mcm-migration guard"), "{}: {why}", shoot.namespace());
     }
     mcm.watch_over(mcm.await_runs(3, LONG)).await.unwrap();
     seed.assert_complete(shoot).await;

@@ -1,7 +1,6 @@
 //! The caches know what the API server knows, with the shipped rights, and no more than decides.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use rig::Shared;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use crate::world::{DEADLINE, Kept, MAX_AGE, Seed, class, guarded, secret};
 use mcm_migration_core::decide::NamespaceFacts;
 use mcm_migration_core::domain::{GuardLabel, Provider};
 use mcm_migration_webhook::world::{Resource, shoot_namespaces, snapshot};
-use rig::{objects, until};
+use rig::{Shared, objects, until};
 use serde_json::{Value, json};
 
 const PROJECT: &str = "2b1f0a3c-7d5e-4f60-8a91-b2c3d4e5f601";

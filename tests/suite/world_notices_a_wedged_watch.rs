@@ -1,14 +1,13 @@
 //! A watch that swallows everything, bookmarks included, is noticed, and heals without a restart.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use rig::Shared;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::world::{DEADLINE, Kept, MAX_AGE, Seed, class, guarded};
 use mcm_migration_core::decide::NamespaceFacts;
 use mcm_migration_webhook::world::Resource;
-use rig::ApiProxy;
+use rig::{ApiProxy, Shared};
 use tokio::task::JoinSet;
 
 /// How long it may take until it is noticed, on a busy machine; without the watch over the watches it would be minutes.

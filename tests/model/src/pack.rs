@@ -38,7 +38,7 @@ impl Hasher for Packed {
     fn write_isize(&mut self, n: isize) {
         self.write_u8(n.to_le_bytes()[0]);
     }
-    /// How many there are of an array, which is always the same.
+    /// How many there are of an array, which is always the same; hence [`State`] has no `usize`.
     fn write_usize(&mut self, _: usize) {}
 }
 

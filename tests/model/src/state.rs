@@ -371,6 +371,9 @@ pub struct Budget {
 }
 
 /// A state of the model.
+///
+/// No field of it, nor of what it is made of, is a `usize` or an `isize`, and no list has a length that varies: the hash ([`crate::pack`]) leaves
+/// lengths out and keeps one byte of the number of a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct State {
     /// The seeds.

@@ -10,14 +10,13 @@
 
 pub(crate) use crate::world;
 
-use rig::Shared;
 use std::path::Path;
 use std::sync::Arc;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use mcm_migration_webhook::sidetask::KubeCluster;
 use mcm_migration_webhook::world::World;
-use rig::{Shoot, install, objects};
+use rig::{Shared, Shoot, install, objects};
 use serde_json::{Value, json};
 
 pub use world::Seed;
