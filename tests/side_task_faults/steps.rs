@@ -1,5 +1,7 @@
 //! The executor's steps, as its log tells of them, and shoots that need them.
 
+use std::collections::BTreeSet;
+
 use rig::Product;
 use serde_json::Value;
 
@@ -22,9 +24,12 @@ pub const STEPS: [&str; 12] = [
     "complete",
 ];
 
-/// How often a replica has finished a step.
-pub fn done(replica: &Product, step: &str) -> usize {
-    replica.logs().iter().filter(|line| finished(line) == Some(step)).count()
+/// The steps that a replica has finished, each with the namespace of its shoot.
+pub fn done(replica: &Product) -> BTreeSet<(String, String)> {
+    let lines = replica.logs();
+    let steps =
+        lines.iter().filter_map(|line| Some((line["namespace"].as_str()?.to_owned(), finished(line)?.to_owned())));
+    steps.collect()
 }
 
 /// The step that a replica finished last.

@@ -49,6 +49,22 @@ pub const QUICK: [&str; 24] = [
     "500ms",
 ];
 
+/// How a replica ends that wants to be started again (`docs/operations.md`).
+const START_AGAIN: i32 = 75;
+
+/// Whether a replica has ended itself in order to be started again, as a leader does that is late.
+///
+/// # Panics
+/// If it ended in any other way.
+pub async fn ended_itself(replica: &Product) -> bool {
+    let Some(code) = replica.exit_code().unwrap() else { return false };
+    replica.all_read(LONG).await.unwrap();
+    // A panic of the work ends with the same code.
+    let panicked = replica.logs().iter().any(|line| line.to_string().contains("panicked"));
+    assert!(code == START_AGAIN && !panicked, "a replica ended with {code}; its last lines:\n{}", replica.tail());
+    true
+}
+
 /// The Lease of a replica that leads for long: where others keep the machine busy it renews late, and only tests of the election are about that.
 pub const PATIENT: [&str; 6] =
     ["--lease-duration", "30s", "--lease-renew-deadline", "20s", "--lease-retry-period", "1s"];

@@ -2,15 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::print_stderr, reason = "the seed is needed to repeat a run, and a long test says how far it is")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use crate::side_task_faults::await_complete;
 use crate::side_task_faults::gardener::switch_class;
 use crate::side_task_faults::proof::Persisted;
 use crate::side_task_faults::steps::{STEPS, done, last_step, work_for};
-use crate::side_task_support::{LONG, Seed, assert_harmless};
+use crate::side_task_faults::{Stage, await_complete};
+use crate::side_task_support::{LONG, Seed, assert_harmless, ended_itself};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
@@ -72,23 +72,23 @@ fn lost(replica: &Product) -> usize {
 struct Pair<'a> {
     seed: &'a Seed,
     replicas: [Product; 2],
-    /// How often those that were there before them finished each step.
-    gone: BTreeMap<&'static str, usize>,
+    /// The steps that those have finished that were there before them, each with the namespace of its shoot.
+    gone: BTreeSet<(String, String)>,
     /// How many terms those lost without being killed.
     lost: usize,
 }
 
 impl<'a> Pair<'a> {
     fn start(seed: &'a Seed) -> Self {
-        Self { seed, replicas: [seed.replica(&FLAGS), seed.replica(&FLAGS)], gone: BTreeMap::new(), lost: 0 }
+        Self { seed, replicas: [seed.replica(&FLAGS), seed.replica(&FLAGS)], gone: BTreeSet::new(), lost: 0 }
     }
 
     /// Starts those again that have ended themselves, as the kubelet does: a leader that is late ends itself, and on a busy machine with so short
     /// a Lease that happens.
-    fn tend(&mut self) {
+    async fn tend(&mut self) {
         for at in 0..2 {
-            if self.replicas[at].exit_code().unwrap().is_some() {
-                self.replace(at);
+            if ended_itself(&self.replicas[at]).await {
+                self.replace(at).await;
             }
         }
     }
@@ -96,7 +96,7 @@ impl<'a> Pair<'a> {
     /// The same for ever.
     async fn tend_on(&mut self) -> Infallible {
         loop {
-            self.tend();
+            self.tend().await;
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }
@@ -104,7 +104,7 @@ impl<'a> Pair<'a> {
     async fn leader(&mut self) -> usize {
         let start = Instant::now();
         loop {
-            self.tend();
+            self.tend().await;
             if let Some(at) = self.replicas.iter().position(leads) {
                 return at;
             }
@@ -113,32 +113,26 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// How often a step was finished so far.
-    fn finished(&self, step: &str) -> usize {
-        let now: usize = self.replicas.iter().map(|replica| done(replica, step)).sum();
-        now + self.gone.get(step).copied().unwrap_or_default()
-    }
-
-    /// Waits until `step` has been finished more than `before` times; also if the leader changes meanwhile. Says whether that came.
-    async fn finishes(&mut self, step: &str, before: usize) -> bool {
+    /// Waits until this step of this shoot is finished; also if the leader changes meanwhile. Says whether that came.
+    async fn finishes(&mut self, stage: &Stage, step: &str) -> bool {
+        let wanted = (stage.namespace(), step.to_owned());
         let start = Instant::now();
         while start.elapsed() < LONG {
-            if self.finished(step) > before {
+            if self.gone.contains(&wanted) || self.replicas.iter().any(|replica| done(replica).contains(&wanted)) {
                 return true;
             }
-            self.tend();
+            self.tend().await;
             tokio::time::sleep(LOOK).await;
         }
         false
     }
 
     /// Kills one, if it has not ended, and starts another in its place.
-    fn replace(&mut self, at: usize) {
+    async fn replace(&mut self, at: usize) {
         let replica = &self.replicas[at];
         replica.kill();
-        for step in STEPS {
-            *self.gone.entry(step).or_default() += done(replica, step);
-        }
+        replica.all_read(LONG).await.unwrap();
+        self.gone.extend(done(replica));
         self.lost += lost(replica);
         self.replicas[at] = self.seed.replica(&FLAGS);
     }
@@ -161,24 +155,22 @@ async fn a_leader_killed_at_any_point_leaves_nothing_undone() {
     let start = Instant::now();
     for (number, point) in points.iter().enumerate() {
         let moment = Duration::from_millis(random.random_range(0..2500));
-        // Counted before there is anything to do: it may be done before this test looks again.
-        let before = point.map(|step| pair.finished(step));
         let stage = work_for(&seed, *point, &format!("k{number}")).await;
         if stage.in_flight.is_some() {
             let (client, stage) = (seed.client.clone(), stage.clone());
             tokio::spawn(async move { switch_class(&client, &stage, LONG * 3).await.unwrap() });
         }
-        stages.push(stage);
         let mut at = pair.leader().await;
-        let hit = if let Some((step, before)) = point.zip(before) {
-            assert!(pair.finishes(step, before).await, "nobody finished {step} in kill {number}");
+        let hit = if let Some(step) = *point {
+            assert!(pair.finishes(&stage, step).await, "nobody finished {step} in kill {number}");
             at = pair.replicas.iter().position(leads).unwrap_or(at);
             Some(step.to_owned())
         } else {
             tokio::time::sleep(moment).await;
             last_step(&pair.replicas[at])
         };
-        pair.replace(at);
+        stages.push(stage);
+        pair.replace(at).await;
         eprintln!("{:>4}s: killed after {}", start.elapsed().as_secs(), hit.as_deref().unwrap_or("nothing"));
         *hits.entry(hit.unwrap_or_default()).or_default() += 1;
     }

@@ -122,6 +122,7 @@ async fn with_the_owner_record_a_source_that_is_cut_off_writes_nothing_beside_ol
         with_the_owner_record(old, refused.0, &product, Persisted::Old),
         with_the_owner_record(new, refused.1, &product, Persisted::New),
     );
+    seeds.assert_writes_are_for(["record-old", "record-new"]);
 }
 
 async fn without_the_owner_record(mut play: Play<'_>, refused: FaultId, persisted: Persisted) {
@@ -159,6 +160,7 @@ async fn without_the_owner_record_a_source_labels_on_and_old_ids_are_rewritten_i
         without_the_owner_record(new, refused.1, Persisted::New),
         without_the_owner_record_before_the_rewrite(flipped),
     );
+    seeds.assert_writes_are_for(["unfenced-old", "unfenced-new", "flipped-unfenced"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -176,6 +178,7 @@ async fn labels_of_a_source_kill_only_where_the_destination_never_rewrites() {
     let killed = kills(&mcm).await;
     assert!(killed.why.contains("Failed"), "{killed}");
     play.source.verdict().unwrap();
+    seeds.assert_writes_are_for(["never"]);
 }
 
 async fn without_its_mcm(play: Play<'_>, product: &Product) {
@@ -220,4 +223,5 @@ async fn a_fenced_source_that_has_not_rewritten_kills_only_if_its_mcm_is_left_al
     }
     let (product, _destination) = products(&seeds, true).await;
     tokio::join!(without_its_mcm(stopped, &product), with_its_mcm(alive, &product));
+    seeds.assert_writes_are_for(["flipped-stopped", "flipped-fenced"]);
 }

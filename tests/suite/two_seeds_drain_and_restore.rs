@@ -92,7 +92,8 @@ async fn a_shoot_that_leaves_before_during_or_after_its_migration_is_finished_wh
         begin(&seeds, Shoot::new("done").legacy_machines(4)),
     );
     let stuck = half_way.0.machines().swap_remove(1);
-    let refused = FaultPlan::always(Operation::PatchServer, Fault::Conflict).server(half_way.0.server_id(&stuck));
+    let refused =
+        FaultPlan::always(Operation::PatchServer, Fault::InternalServerError).server(half_way.0.server_id(&stuck));
     let refused = seeds.cloud().inject(refused);
     let _products = tokio::join!(seeds.product_on_source(&[]), seeds.product_on_destination(&[]));
     tokio::join!(
@@ -100,6 +101,7 @@ async fn a_shoot_that_leaves_before_during_or_after_its_migration_is_finished_wh
         leaves_half_way(&seeds, half_way, refused),
         leaves_when_it_is_done(&seeds, done),
     );
+    seeds.assert_writes_are_for(["before", "half-way", "done"]);
 }
 
 async fn restored_after_the_first_ones(seeds: &Seeds, (shoot, old, key): Begun) {
@@ -186,4 +188,5 @@ async fn what_is_restored_late_is_rewritten_at_once_and_without_the_switch_it_is
         old_ids_without_the_switch(&seeds, unswitched),
         new_ids_without_the_switch(&seeds, mixed),
     );
+    seeds.assert_writes_are_for(["late", "unswitched", "mixed"]);
 }

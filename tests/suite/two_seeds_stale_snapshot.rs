@@ -57,6 +57,7 @@ async fn a_stale_snapshot_on_another_seed_is_rewritten_before_its_machines_fail(
     seed.assert_complete(&shoot).await;
     seeds.assert_no_server_lost(&shoot).await;
     assert!(seeds.writes("destination", &shoot).is_empty(), "every label was there");
+    seeds.assert_writes_are_for(["stale"]);
     mcm.verdict().unwrap();
 }
 
@@ -132,7 +133,8 @@ async fn labels_taken_off_kill_nobody(seeds: &Seeds, gone: Gone) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stale_snapshot_without_the_switch_is_left_alone_and_labels_that_are_left_under_old_ids_kill_at_the_switch() {
     let seeds = Seeds::start().await;
-    let [unswitched, left, off] = completed_and_gone(&seeds, ["stale-unswitched", "labels-left", "labels-off"]).await;
+    let names = ["stale-unswitched", "labels-left", "labels-off"];
+    let [unswitched, left, off] = completed_and_gone(&seeds, names).await;
     // Long enough for an MCM that looks between the flip and the rewrite; the time runs from the end of the pod, long before the flip.
     let _product = seeds.product_on_destination(&["--node-ready-for", "30s"]).await;
     tokio::join!(
@@ -140,6 +142,7 @@ async fn a_stale_snapshot_without_the_switch_is_left_alone_and_labels_that_are_l
         labels_left_kill(&seeds, left),
         labels_taken_off_kill_nobody(&seeds, off),
     );
+    seeds.assert_writes_are_for(names);
 }
 
 /// Written back over the shoot, without the product: the guard holds on its own.

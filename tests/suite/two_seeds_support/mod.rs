@@ -67,6 +67,16 @@ impl Seeds {
         self.cloud().journal().into_iter().filter(|call| call.path.starts_with(&prefix) && is_write(call)).collect()
     }
 
+    /// The product wrote to the cloud for these shoots and for nobody else, on either seed.
+    pub fn assert_writes_are_for<const N: usize>(&self, names: [&str; N]) {
+        let projects = names.map(|name| Some(Shoot::new(name).project_id()));
+        let is_write = |call: &Call| call.operation.is_write() && call.operation != Operation::Token;
+        let foreign = |call: &Call| call.path.starts_with("/caller/") && !projects.contains(&call.project);
+        let foreign: Vec<Call> =
+            self.cloud().journal().into_iter().filter(|call| is_write(call) && foreign(call)).collect();
+        assert!(foreign.is_empty(), "written in other projects: {foreign:#?}");
+    }
+
     /// No server was deleted by anybody, only our labels were sent, and every Machine of the destination has its server.
     pub async fn assert_no_server_lost(&self, shoot: &Shoot) {
         let cloud = self.cloud();
