@@ -49,7 +49,7 @@ pub const QUICK: [&str; 24] = [
     "500ms",
 ];
 
-/// How a replica ends that wants to be started again (`docs/operations.md`).
+/// How the program ends when it wants to be started again: `Exit::Restart`.
 const START_AGAIN: i32 = 75;
 
 /// Whether a replica has ended itself in order to be started again, as a leader does that is late.

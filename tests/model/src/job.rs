@@ -99,3 +99,21 @@ pub fn tell(job: &Job, found: &Found) -> String {
     text.push('\n');
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::LARGEST;
+    use crate::catalogue;
+    use crate::removals::{BITES, HELD};
+
+    #[test]
+    fn what_comes_first_is_searched() {
+        let removals = BITES.iter().chain(HELD).map(|removal| (removal.config)());
+        let limits = catalogue::limits().into_iter().map(|(config, _)| config);
+        let searched = catalogue::all().into_iter().chain(catalogue::long()).chain(removals).chain(limits);
+        let searched: BTreeSet<&str> = searched.map(|config| config.name).collect();
+        assert_eq!(LARGEST.iter().find(|name| !searched.contains(*name)), None, "of {searched:?}");
+    }
+}
