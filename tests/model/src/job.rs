@@ -112,7 +112,8 @@ mod tests {
     fn what_comes_first_is_searched() {
         let removals = BITES.iter().chain(HELD).map(|removal| (removal.config)());
         let limits = catalogue::limits().into_iter().map(|(config, _)| config);
-        let searched = catalogue::all().into_iter().chain(catalogue::long()).chain(removals).chain(limits);
+        let apart = catalogue::long().into_iter().chain(catalogue::wide());
+        let searched = catalogue::all().into_iter().chain(apart).chain(removals).chain(limits);
         let searched: BTreeSet<&str> = searched.map(|config| config.name).collect();
         assert_eq!(LARGEST.iter().find(|name| !searched.contains(*name)), None, "of {searched:?}");
     }
