@@ -4,6 +4,7 @@
 //! earlier test of the same process has done with: what that test made is taken out of etcd, and what it changed is put
 //! back, before the next one sees it.
 
+use std::any::{Any as _, TypeId};
 use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,8 +27,8 @@ const SETTLED: Duration = Duration::from_millis(100);
 
 static WAITING: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
-/// The name of a state and the name of the function that leads to it: a name that two use for different states is no harm.
-type Kind = (&'static str, &'static str);
+/// The name of a state and the function that leads to it: a name that two use for different states is no harm.
+type Kind = (&'static str, Option<TypeId>);
 
 /// An API server and what it was when it was new and set up.
 #[derive(Debug)]
@@ -52,8 +53,11 @@ impl Lent {
     ///
     /// Counters and audit events of `set_up` and of earlier tests are not seen through [`ApiServer::metric`] and
     /// [`ApiServer::audit_events`].
-    pub async fn take(kind: &'static str, set_up: impl AsyncFnOnce(&ApiServer) -> Result<()>) -> Result<Self> {
-        let kind = (kind, std::any::type_name_of_val(&set_up));
+    pub async fn take(
+        kind: &'static str,
+        set_up: impl AsyncFnOnce(&ApiServer) -> Result<()> + 'static,
+    ) -> Result<Self> {
+        let kind = (kind, Some(set_up.type_id()));
         while let Some(Kept { kind, server, before }) = waiting(kind) {
             // One that cannot be cleaned is as good as none.
             match clean(&server, &before).await {
@@ -73,7 +77,7 @@ impl Lent {
 impl From<ApiServer> for Lent {
     fn from(server: ApiServer) -> Self {
         server.spoil();
-        Self { kind: ("own", ""), server: Arc::new(server), before: Arc::default() }
+        Self { kind: ("own", None), server: Arc::new(server), before: Arc::default() }
     }
 }
 

@@ -26,15 +26,16 @@ async fn take() -> Lent {
     Lent::take("kinds and settings", set_up).await.unwrap()
 }
 
-/// What refuses every new Secret by a policy and every new ConfigMap by webhooks that nobody answers.
+/// What refuses every new Secret by a policy, and every ServiceAccount and ResourceQuota by webhooks that nobody answers.
+/// (Not a `ConfigMap`: with those the rig finds out what is in force.)
 fn refusals() -> Vec<Value> {
-    let webhooks = |kind: &str| {
+    let webhooks = |kind: &str, resource: &str| {
         json!({
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": { "name": "no-maps" },
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": { "name": "nobody" },
             "webhooks": [{
-                "name": "no-maps.example.test", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+                "name": "nobody.example.test", "admissionReviewVersions": ["v1"], "sideEffects": "None",
                 "failurePolicy": "Fail", "timeoutSeconds": 1, "clientConfig": { "url": "https://127.0.0.1:1/" },
-                "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"] }],
+                "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "resources": [resource], "operations": ["CREATE"] }],
             }],
         })
     };
@@ -53,10 +54,13 @@ fn refusals() -> Vec<Value> {
         "metadata": { "name": "no-secrets" },
         "spec": { "policyName": "no-secrets", "validationActions": ["Deny"] },
     });
-    vec![policy, binding, webhooks("MutatingWebhookConfiguration"), webhooks("ValidatingWebhookConfiguration")]
+    let mutating = webhooks("MutatingWebhookConfiguration", "serviceaccounts");
+    vec![policy, binding, mutating, webhooks("ValidatingWebhookConfiguration", "resourcequotas")]
 }
 
-/// A new `ConfigMap` or Secret, as a dry run.
+const REFUSED: [&str; 3] = ["ResourceQuota", "ServiceAccount", "Secret"];
+
+/// A new object of `kind`, as a dry run.
 async fn create(server: &ApiServer, kind: &str) -> kube::Result<()> {
     let object = json!({ "apiVersion": "v1", "kind": kind, "metadata": { "namespace": "default", "name": "new" } });
     let api = objects::api_for(server.admin_client().await.unwrap(), &object).unwrap();
@@ -92,16 +96,18 @@ async fn the_next_test_finds_it_as_it_was_set_up() {
     crds::apply_cert_manager(&first).await.unwrap();
     assert!(knows_certificates(&first).await);
     install::apply_objects(&first, &refusals()).await.unwrap();
-    create(&first, "Secret").await.unwrap_err();
-    create(&first, "ConfigMap").await.unwrap_err();
-    assert!(refused(&first).await >= 2.0);
+    for kind in REFUSED {
+        create(&first, kind).await.unwrap_err();
+    }
+    assert!(refused(&first).await >= 3.0);
     drop(first);
 
     let second = take().await;
 
     // What the API server might still act on comes first.
-    create(&second, "ConfigMap").await.unwrap();
-    create(&second, "Secret").await.unwrap();
+    for kind in REFUSED {
+        create(&second, kind).await.unwrap();
+    }
     assert!(!knows_certificates(&second).await);
     assert_eq!(second.url(), url);
     assert!(refused(&second).await.abs() < 0.5);
