@@ -26,7 +26,7 @@ async fn take() -> Lent {
     Lent::take("kinds and settings", set_up).await.unwrap()
 }
 
-/// What refuses every new Secret by a policy, and every ServiceAccount and ResourceQuota by webhooks that nobody answers.
+/// What refuses every new Secret by a policy, and every ServiceAccount and `ResourceQuota` by webhooks that nobody answers.
 /// (Not a `ConfigMap`: with those the rig finds out what is in force.)
 fn refusals() -> Vec<Value> {
     let webhooks = |kind: &str, resource: &str| {
