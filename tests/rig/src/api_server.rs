@@ -235,6 +235,14 @@ impl ApiServer {
         Ok(())
     }
 
+    /// From now on kubectl asks again which kinds there are.
+    pub(crate) fn forget_kinds(&self) -> Result<()> {
+        match std::fs::remove_dir_all(kubectl::cache(self.store.folder())) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context("cannot clear a cache"),
+            _ => Ok(()),
+        }
+    }
+
     fn past(&self) -> std::sync::MutexGuard<'_, Past> {
         self.past.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{ApiServer, objects, wait};
 
 /// How long it may take.
-const IN_FORCE: Duration = Duration::from_secs(30);
+const IN_FORCE: Duration = Duration::from_secs(120);
 
 /// Waits until this API server acts on `objects` (kinds other than those above need no waiting). Others over the same
 /// etcd may be behind; call this for each.
@@ -34,19 +34,59 @@ pub async fn await_objects(server: &ApiServer, objects: &[Value]) -> Result<()> 
 
 /// Waits until the objects of a CRD can be listed.
 async fn await_crd(server: &ApiServer, crd: &Value) -> Result<()> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (group, plural) = (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["plural"]));
     let client = server.admin_client().await?;
-    for version in crd["spec"]["versions"].as_array().into_iter().flatten().filter(|version| version["served"] == true)
-    {
-        let path = format!("/apis/{group}/{}/{plural}?limit=1", text(&version["name"]));
-        wait::until(&format!("{plural}.{group} are served"), IN_FORCE, || async {
+    let what = format!("{} are served", text(&crd["metadata"]["name"]));
+    for version in served(crd) {
+        let path = format!("{version}/{}?limit=1", text(&crd["spec"]["names"]["plural"]));
+        wait::until(&what, IN_FORCE, || async {
             let request = http::Request::get(&path).body(Vec::new())?;
             Ok(Some(client.request_text(request).await?))
         })
         .await?;
     }
     Ok(())
+}
+
+/// Waits until the objects of a CRD that is gone are neither served nor spoken of.
+pub(crate) async fn await_end_of_crd(server: &ApiServer, crd: &Value) -> Result<()> {
+    let client = server.admin_client().await?;
+    let what = format!("{} are no longer served", text(&crd["metadata"]["name"]));
+    let plural = text(&crd["spec"]["names"]["plural"]);
+    for version in served(crd) {
+        wait::until(&what, IN_FORCE, || async {
+            if found(&client, &format!("{version}/{plural}?limit=1")).await?.is_some() {
+                return Ok(None);
+            }
+            // Without the version, or with it for the sake of other kinds.
+            let known = found(&client, &version).await?.unwrap_or_default();
+            let named = |kind: &Value| kind["name"] == plural;
+            Ok((!known["resources"].as_array().into_iter().flatten().any(named)).then_some(()))
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// What is at a path; nothing if there is none (404). Any other refusal is an error.
+async fn found(client: &kube::Client, path: &str) -> Result<Option<Value>> {
+    match client.request(http::Request::get(path).body(Vec::new())?).await {
+        Ok(there) => Ok(Some(there)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The paths of the versions of a CRD that are served.
+fn served(crd: &Value) -> impl Iterator<Item = String> {
+    let group = text(&crd["spec"]["group"]);
+    let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
+    versions
+        .filter(|version| version["served"] == true)
+        .map(move |version| format!("/apis/{group}/{}", text(&version["name"])))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 /// Waits until this API server enforces all admission policies that exist now.

@@ -1,6 +1,6 @@
 //! Running the real kubectl.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
@@ -32,6 +32,11 @@ impl Output {
         }
         bail!("kubectl ended with {}: {}", self.status, self.stderr.trim());
     }
+}
+
+/// Where a kubectl of this `home` remembers which kinds there are.
+pub(crate) fn cache(home: &Path) -> PathBuf {
+    home.join(".kube/cache")
 }
 
 /// Runs `kubectl` with `kubeconfig`; its discovery cache is kept below `home`.

@@ -1,5 +1,7 @@
 //! What has to change in a cluster's store to make it again what it was.
 
+use std::collections::BTreeSet;
+
 use crate::etcd::{Change, Keys};
 
 /// The books of the API server itself, which it writes whenever it likes. A test that changes one of them wants an API
@@ -14,6 +16,10 @@ const ITS_OWN: [&str; 6] = [
 ];
 const DEFINITIONS: &str = "/registry/apiextensions.k8s.io/customresourcedefinitions/";
 const POLICIES: &str = "/registry/validatingadmissionpolic";
+const WEBHOOKS: [(&str, &str); 2] = [
+    ("/registry/mutatingwebhookconfigurations/", "MutatingWebhookConfiguration"),
+    ("/registry/validatingwebhookconfigurations/", "ValidatingWebhookConfiguration"),
+];
 
 /// The way back to an earlier state.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -21,8 +27,19 @@ pub(crate) struct Reset {
     pub(crate) changes: Vec<Change>,
     /// A definition that was there is gone or another one: the API server takes long to serve it again.
     pub(crate) definitions: bool,
-    /// Admission policies or their bindings change: the API server goes on with the old ones for a moment.
-    pub(crate) policies: bool,
+    /// With what changes the API server goes on as before for a moment.
+    pub(crate) late: BTreeSet<Late>,
+}
+
+/// What the API server acts on a moment after it was written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Late {
+    /// The definition of this name, which was not there before.
+    Definition(String),
+    /// Admission policies or their bindings.
+    Policies,
+    /// Webhook configurations of this kind.
+    Webhooks(&'static str),
 }
 
 /// What leads from `now` (whose values are not looked at) back to `before`.
@@ -36,8 +53,19 @@ pub(crate) fn plan(before: &Keys, now: &Keys) -> Reset {
         reset.definitions |= key.starts_with(DEFINITIONS);
         reset.changes.push(Change::Put { key: key.clone(), value: entry.value.clone() });
     }
-    reset.policies = reset.changes.iter().any(|change| key_of(change).starts_with(POLICIES));
+    reset.late = reset.changes.iter().filter_map(late).collect();
     reset
+}
+
+fn late(change: &Change) -> Option<Late> {
+    let key = key_of(change);
+    if let Some(name) = key.strip_prefix(DEFINITIONS) {
+        return Some(Late::Definition(name.to_owned()));
+    }
+    if key.starts_with(POLICIES) {
+        return Some(Late::Policies);
+    }
+    WEBHOOKS.iter().find(|(prefix, _)| key.starts_with(prefix)).map(|(_, kind)| Late::Webhooks(kind))
 }
 
 fn key_of(change: &Change) -> &str {
@@ -48,7 +76,9 @@ fn key_of(change: &Change) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reset, plan};
+    use std::collections::BTreeSet;
+
+    use super::{Late, Reset, plan};
     use crate::etcd::{Change, Entry, Keys};
 
     fn keys(them: &[(&str, u64)]) -> Keys {
@@ -82,7 +112,10 @@ mod tests {
             put("/registry/namespaces/default", "value 3"),
             put("/registry/validatingadmissionpolicies/keep-ids", "value 9"),
         ];
-        assert_eq!(reset, Reset { changes: expected.to_vec(), definitions: false, policies: true });
+        assert_eq!(
+            reset,
+            Reset { changes: expected.to_vec(), definitions: false, late: BTreeSet::from([Late::Policies]) }
+        );
     }
 
     #[test]
@@ -90,6 +123,26 @@ mod tests {
         let mut now = keys(&BEFORE);
         now.extend(keys(&[(BEFORE[1].0, 30)]));
         assert!(plan(&keys(&BEFORE), &now).definitions);
+    }
+
+    #[test]
+    fn what_the_api_server_takes_up_late_is_told() {
+        let now = [
+            ("/registry/apiextensions.k8s.io/customresourcedefinitions/certificates.cert-manager.io", 30),
+            ("/registry/mutatingwebhookconfigurations/ours", 31),
+            ("/registry/validatingwebhookconfigurations/theirs", 32),
+            ("/registry/validatingadmissionpolicybindings/keep-ids", 33),
+            ("/registry/secrets/default/new", 34),
+        ];
+        let reset = plan(&Keys::new(), &keys(&now));
+        assert!(!reset.definitions);
+        let expected = [
+            Late::Definition("certificates.cert-manager.io".to_owned()),
+            Late::Policies,
+            Late::Webhooks("MutatingWebhookConfiguration"),
+            Late::Webhooks("ValidatingWebhookConfiguration"),
+        ];
+        assert_eq!(reset.late, BTreeSet::from(expected));
     }
 
     #[test]

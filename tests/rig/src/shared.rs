@@ -22,9 +22,9 @@ impl<T> Shared<T> {
         if let Some(there) = present.upgrade() {
             return there;
         }
-        let made = Arc::new(make().await);
-        *present = Arc::downgrade(&made);
-        made
+        let value = Arc::new(make().await);
+        *present = Arc::downgrade(&value);
+        value
     }
 }
 
