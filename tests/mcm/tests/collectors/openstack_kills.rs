@@ -99,12 +99,12 @@ async fn it_takes_a_server_without_a_machine_and_no_other_shoots() {
 async fn a_shoots_pod_is_taken_over() {
     let shoot = before_the_switch("adopted").legacy_machines(1);
     let scene = Scene::new(shoot.clone()).await;
-    let none = Mcm::for_shoot(scene.server, &scene.shoot, scene.cloud.clone(), Options::default()).await;
+    let none = Mcm::for_shoot(&scene.server, &scene.shoot, scene.cloud.clone(), Options::default()).await;
     assert!(none.is_err(), "there is no pod: {none:?}");
     let mut pod = rig::shoot::mcm_pod("machine-controller-manager-0", Provider::OpenStack);
     pod["metadata"]["namespace"] = shoot.namespace().into();
     objects::create(&scene.client, &pod).await.unwrap();
-    let mcm = Mcm::for_shoot(scene.server, &shoot, scene.cloud.clone(), Options::default().quiet()).await.unwrap();
+    let mcm = Mcm::for_shoot(&scene.server, &shoot, scene.cloud.clone(), Options::default().quiet()).await.unwrap();
     assert_eq!(mcm.pod(), "machine-controller-manager-0");
     mcm.await_runs(1, DEADLINE).await.unwrap();
     // A region that is not the class's is another ID.

@@ -91,7 +91,7 @@ async fn a_fleet_fails_the_test_that_it_watches_over() {
         rig::objects::create(&scene.client, &pod).await.unwrap();
     }
     // Of the second one's cloud, which knows nothing of the first one's servers.
-    let fleet = Fleet::for_shoots(scenes[0].server, &shoots, &scenes[1].cloud, &quick().quiet()).await.unwrap();
+    let fleet = Fleet::for_shoots(&scenes[0].server, &shoots, &scenes[1].cloud, &quick().quiet()).await.unwrap();
     assert_eq!(fleet.members().len(), 2);
     let quiet = async {
         for mcm in fleet.members() {

@@ -7,10 +7,9 @@ use std::time::Duration;
 use kube::api::PostParams;
 use mcm_stand_in::{Killed, Mcm, Options, Provider};
 use rig::shoot::class;
-use rig::{ApiServer, ApiServerOptions, Shoot, crds, objects};
+use rig::{Lent, Shared, Shoot, crds, objects};
 use serde_json::{Value, json};
 use simulator::{Cloud, Server};
-use tokio::sync::OnceCell;
 
 /// For what happens within a second on an idle computer.
 pub const DEADLINE: Duration = Duration::from_secs(120);
@@ -21,23 +20,17 @@ const PERIOD: Duration = Duration::from_millis(150);
 /// So many orphan runs show that nothing is going to happen: with two classes each order comes up.
 pub const RUNS: u64 = 10;
 
-static SERVER: OnceCell<ApiServer> = OnceCell::const_new();
+static SERVER: Shared<Lent> = Shared::new();
 
-async fn server() -> &'static ApiServer {
-    SERVER
-        .get_or_init(|| async {
-            let server = ApiServer::start(ApiServerOptions::default()).await.unwrap();
-            crds::apply(&server).await.unwrap();
-            server
-        })
-        .await
+async fn server() -> Arc<Lent> {
+    SERVER.get(async || Lent::take("kinds", crds::apply).await.unwrap()).await
 }
 
 pub struct Scene {
-    pub server: &'static ApiServer,
     pub client: kube::Client,
     pub cloud: Arc<Cloud>,
     pub shoot: Shoot,
+    pub server: Arc<Lent>,
 }
 
 impl Scene {
@@ -53,8 +46,8 @@ impl Scene {
     pub async fn empty_cloud(shoot: Shoot) -> Self {
         let server = server().await;
         let shoot = shoot.pods(&[]);
-        shoot.create(server).await.unwrap();
-        Self { server, client: server.admin_client().await.unwrap(), cloud: Arc::new(Cloud::new()), shoot }
+        shoot.create(&server).await.unwrap();
+        Self { client: server.admin_client().await.unwrap(), cloud: Arc::new(Cloud::new()), shoot, server }
     }
 
     pub fn add_server(&self, server: Server) {
@@ -71,7 +64,7 @@ impl Scene {
     pub async fn starting(&self, provider: Provider, options: Options) -> Mcm {
         let (namespace, project) = (self.shoot.namespace(), self.shoot.project_id());
         let options = options.quiet().orphan_period(PERIOD);
-        Mcm::start(self.server, &namespace, provider, Arc::clone(&self.cloud), &project, options).await.unwrap()
+        Mcm::start(&self.server, &namespace, provider, Arc::clone(&self.cloud), &project, options).await.unwrap()
     }
 
     fn object(&self, kind: &str, name: &str) -> Value {
