@@ -2,7 +2,7 @@
 //! seeded orders on a real API server. No server of a live Machine is deleted, every shoot completes (one that is kept from it names the reason
 //! and completes without it), and no write of a shoot that does not migrate is refused.
 //!
-//! 24 orders; 1,000 with the feature `long`, or as many as `MCM_RACE_ORDERS` says, from the one that `MCM_RACE_FROM` names on; `MCM_RACE_ORDER=17` plays
+//! 16 orders; 1,000 with the feature `long`, or as many as `MCM_RACE_ORDERS` says, from the one that `MCM_RACE_FROM` names on; `MCM_RACE_ORDER=17` plays
 //! that one again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(
@@ -25,7 +25,7 @@ use side_task_support::{Seed, assert_harmless};
 use simulator::Operation;
 
 /// How many orders are played.
-const ORDERS: u64 = if cfg!(feature = "long") { 1000 } else { 24 };
+const ORDERS: u64 = if cfg!(feature = "long") { 1000 } else { 16 };
 /// How many of them at once.
 const AT_ONCE: usize = 32;
 /// How many shoots do not migrate.

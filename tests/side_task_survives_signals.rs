@@ -1,4 +1,4 @@
-//! SIGTERM, SIGKILL, SIGSTOP past the lease, and an exchange of the binary, each ten times (four without the feature `long`) while shoots migrate: no
+//! SIGTERM, SIGKILL, SIGSTOP past the lease, and an exchange of the binary, each ten times (three without the feature `long`) while shoots migrate: no
 //! admission call fails open, nobody writes to the cloud after its renew deadline, and everything completes. A stand-in for each
 //! machine-controller-manager watches.
 //!
@@ -25,7 +25,7 @@ use simulator::{Call, Operation};
 use support::cluster;
 
 /// How often each blow falls.
-const ROUNDS: usize = if cfg!(feature = "long") { 10 } else { 4 };
+const ROUNDS: usize = if cfg!(feature = "long") { 10 } else { 3 };
 const FAIL_OPEN: &str = "apiserver_admission_webhook_fail_open_count";
 /// As in `side_task_support::QUICK`.
 const RENEW_DEADLINE: Duration = Duration::from_secs(2);
