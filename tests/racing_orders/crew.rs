@@ -7,7 +7,7 @@ use rig::forwarder::{Forwarder, ReplicaId};
 use rig::{ApiServer, Product};
 use tokio::sync::Mutex;
 
-use crate::side_task_support::{LONG, Seed};
+use crate::side_task_support::{LONG, Seed, leads};
 
 /// As short as it can be borne: each new leader begins every wait anew.
 const FLAGS: [&str; 18] = [
@@ -99,14 +99,4 @@ impl Crew {
         let _replicas = self.replicas.lock().await;
         server.restart().await
     }
-}
-
-/// Whether a replica leads, by what it logged last about it.
-fn leads(product: &Product) -> bool {
-    let lines = product.logs();
-    let mut said = lines.iter().rev().filter_map(|line| match line["message"].as_str()? {
-        "leading" => Some(true),
-        message => message.starts_with("no longer leading").then_some(false),
-    });
-    said.next() == Some(true)
 }

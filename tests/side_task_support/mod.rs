@@ -65,6 +65,16 @@ pub async fn ended_itself(replica: &Product) -> bool {
     true
 }
 
+/// Whether a replica leads, by what it logged last about it.
+pub fn leads(replica: &Product) -> bool {
+    let lines = replica.logs();
+    let mut said = lines.iter().rev().filter_map(|line| match line["message"].as_str()? {
+        "leading" => Some(true),
+        message => message.starts_with("no longer leading").then_some(false),
+    });
+    said.next() == Some(true)
+}
+
 /// The Lease of a replica that leads for long: where others keep the machine busy it renews late, and only tests of the election are about that.
 pub const PATIENT: [&str; 6] =
     ["--lease-duration", "30s", "--lease-renew-deadline", "20s", "--lease-retry-period", "1s"];

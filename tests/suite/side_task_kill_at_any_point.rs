@@ -10,7 +10,7 @@ use crate::side_task_faults::gardener::switch_class;
 use crate::side_task_faults::proof::Persisted;
 use crate::side_task_faults::steps::{STEPS, done, last_step, work_for};
 use crate::side_task_faults::{Stage, await_complete};
-use crate::side_task_support::{LONG, Seed, assert_harmless, ended_itself};
+use crate::side_task_support::{LONG, Seed, assert_harmless, ended_itself, leads};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
@@ -51,16 +51,6 @@ const FLAGS: [&str; 20] = [
     "30s",
     "--side-task=true",
 ];
-
-/// Whether a replica leads, by what it logged last about it.
-fn leads(replica: &Product) -> bool {
-    let lines = replica.logs();
-    let mut said = lines.iter().rev().filter_map(|line| match line["message"].as_str()? {
-        "leading" => Some(true),
-        message => message.starts_with("no longer leading").then_some(false),
-    });
-    said.next() == Some(true)
-}
 
 /// How many terms a replica lost without being killed.
 fn lost(replica: &Product) -> usize {

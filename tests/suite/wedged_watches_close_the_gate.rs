@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::DEADLINE;
 use crate::support::cluster::{self, Asker, SERVICE_ACCOUNT};
 use mcm_migration_webhook::world::Resource;
-use rig::{ApiProxy, ApiServer, Product, Shoot};
+use rig::{ApiProxy, ApiServer, Lent, Product, Shoot};
 
 /// Short, so that the test is; the API server is asked for bookmarks accordingly.
 const MAX_AGE: Duration = Duration::from_secs(15);
@@ -59,12 +59,18 @@ impl Replica {
     }
 }
 
-#[tokio::test]
-async fn each_wedged_watch_closes_the_gate_and_heals() {
+/// An API server with a shoot that is armed.
+async fn armed() -> (Lent, Shoot) {
     let server = cluster::installed().await;
     let shoot = Shoot::new("prod").legacy_machines(1);
     shoot.create(&server).await.unwrap();
     rig::arm_by_hand(&server.admin_client().await.unwrap(), &shoot.namespace()).await.unwrap();
+    (server, shoot)
+}
+
+#[tokio::test]
+async fn each_wedged_watch_closes_the_gate_and_heals() {
+    let (server, shoot) = armed().await;
     let each = Resource::ALL.map(|resource| {
         let (server, shoot) = (&server, &shoot);
         async move {
@@ -81,10 +87,7 @@ async fn each_wedged_watch_closes_the_gate_and_heals() {
 
 #[tokio::test]
 async fn an_api_server_that_is_gone_closes_the_gate_and_heals() {
-    let server = cluster::installed().await;
-    let shoot = Shoot::new("prod").legacy_machines(1);
-    shoot.create(&server).await.unwrap();
-    rig::arm_by_hand(&server.admin_client().await.unwrap(), &shoot.namespace()).await.unwrap();
+    let (server, shoot) = armed().await;
     let replica = Replica::start(&server).await;
     replica.recovers(&shoot).await;
     server.stop_api_server().await.unwrap();

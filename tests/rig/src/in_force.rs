@@ -38,11 +38,7 @@ async fn await_crd(server: &ApiServer, crd: &Value) -> Result<()> {
     let what = format!("{} are served", text(&crd["metadata"]["name"]));
     for version in served(crd) {
         let path = format!("{version}/{}?limit=1", text(&crd["spec"]["names"]["plural"]));
-        wait::until(&what, IN_FORCE, || async {
-            let request = http::Request::get(&path).body(Vec::new())?;
-            Ok(Some(client.request_text(request).await?))
-        })
-        .await?;
+        wait::until(&what, IN_FORCE, || found(&client, &path)).await?;
     }
     Ok(())
 }

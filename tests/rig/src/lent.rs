@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::etcd::Keys;
 use crate::reset::Late;
-use crate::{ApiServer, ApiServerOptions, in_force, reset};
+use crate::{ApiServer, ApiServerOptions, in_force, objects, reset};
 
 /// How many wait for a test at most; what is beyond ends.
 const IDLE: usize = 4;
@@ -31,7 +31,7 @@ static WAITING: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 type Kind = (&'static str, Option<TypeId>);
 
 /// An API server and what it was when it was new and set up.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Kept {
     kind: Kind,
     server: Arc<ApiServer>,
@@ -41,11 +41,7 @@ struct Kept {
 /// An API server for one test. It goes to another one when this is dropped, unless it was stopped or frozen meanwhile
 /// or the test has failed.
 #[derive(Debug)]
-pub struct Lent {
-    kind: Kind,
-    server: Arc<ApiServer>,
-    before: Arc<Keys>,
-}
+pub struct Lent(Kept);
 
 impl Lent {
     /// One with what `set_up` installs, in the state in which `set_up` left it. `kind` names that state: all who say the
@@ -61,7 +57,7 @@ impl Lent {
         while let Some(Kept { kind, server, before }) = waiting(kind) {
             // One that cannot be cleaned is as good as none.
             match clean(&server, &before).await {
-                Ok(before) => return Ok(Self { kind, server, before: Arc::new(before) }),
+                Ok(before) => return Ok(Self(Kept { kind, server, before: Arc::new(before) })),
                 Err(error) => crate::say(&format!("an API server is not handed on: {error:#}")),
             }
         }
@@ -69,7 +65,7 @@ impl Lent {
         set_up(&server).await?;
         let before = Arc::new(server.store().etcd()?.keys(true).await?);
         server.forget_the_past().await?;
-        Ok(Self { kind, server: Arc::new(server), before })
+        Ok(Self(Kept { kind, server: Arc::new(server), before }))
     }
 }
 
@@ -77,7 +73,7 @@ impl Lent {
 impl From<ApiServer> for Lent {
     fn from(server: ApiServer) -> Self {
         server.spoil();
-        Self { kind: ("own", None), server: Arc::new(server), before: Arc::default() }
+        Self(Kept { kind: ("own", None), server: Arc::new(server), before: Arc::default() })
     }
 }
 
@@ -85,19 +81,19 @@ impl Deref for Lent {
     type Target = ApiServer;
 
     fn deref(&self) -> &ApiServer {
-        &self.server
+        &self.0.server
     }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        if std::thread::panicking() || self.server.is_spoilt() {
+        if std::thread::panicking() || self.0.server.is_spoilt() {
             return;
         }
         let mut all = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
         // The one that nobody has wanted for longest.
         let ends = (all.len() >= IDLE).then(|| all.remove(0));
-        all.push(Kept { kind: self.kind, server: Arc::clone(&self.server), before: Arc::clone(&self.before) });
+        all.push(self.0.clone());
         // It takes a while to end; others need not wait for it.
         drop(all);
         drop(ends);
@@ -168,7 +164,9 @@ async fn await_change(server: &ApiServer, late: BTreeSet<Late>, definitions: Vec
 
 /// A definition as it is, which tells the paths that it has made.
 async fn definition(server: &ApiServer, name: &str) -> Result<Value> {
-    let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
-    let request = http::Request::get(path).body(Vec::new())?;
-    server.admin_client().await?.request(request).await.with_context(|| format!("cannot read the definition {name}"))
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": { "name": name },
+    });
+    let there = objects::get(&server.admin_client().await?, &crd).await?;
+    serde_json::to_value(there.with_context(|| format!("the definition {name} is gone"))?).context("no JSON")
 }

@@ -16,18 +16,13 @@ pub struct Cluster(pub Lent);
 impl Cluster {
     /// Without the guard.
     pub async fn bare() -> Self {
-        let set_up = async |server: &ApiServer| {
-            let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rig/crds");
-            apply(server, &["-f", crds.to_str().context("a path that is not UTF-8")?]).await
-        };
-        Self(Lent::take("kinds", set_up).await.unwrap())
+        Self(Lent::take("kinds", apply_kinds).await.unwrap())
     }
 
     /// With the guard in force.
     pub async fn guarded() -> Self {
         let set_up = async |server: &ApiServer| {
-            let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rig/crds");
-            apply(server, &["-f", crds.to_str().context("a path that is not UTF-8")?]).await?;
+            apply_kinds(server).await?;
             apply(server, &["-k", &folder("guard")]).await
         };
         let cluster = Self(Lent::take("kinds and guard", set_up).await.unwrap());
@@ -179,6 +174,11 @@ impl Answer {
     pub fn naming(&self, what: &str) {
         assert!(self.stderr.contains(what), "{}: {what} is not named: {}", self.what, self.stderr);
     }
+}
+
+async fn apply_kinds(server: &ApiServer) -> anyhow::Result<()> {
+    let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rig/crds");
+    apply(server, &["-f", crds.to_str().context("a path that is not UTF-8")?]).await
 }
 
 /// `kubectl apply`, until all definitions are established.

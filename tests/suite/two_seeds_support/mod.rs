@@ -62,18 +62,19 @@ impl Seeds {
     pub fn writes(&self, seed: &str, shoot: &Shoot) -> Vec<Call> {
         let prefix = format!("/caller/{seed}/");
         let project = Some(shoot.project_id());
+        self.writes_under(&prefix).filter(|call| call.project == project).collect()
+    }
+
+    fn writes_under(&self, prefix: &str) -> impl Iterator<Item = Call> {
         let is_write = |call: &Call| call.operation.is_write() && call.operation != Operation::Token;
-        let is_write = |call: &Call| call.project == project && is_write(call);
-        self.cloud().journal().into_iter().filter(|call| call.path.starts_with(&prefix) && is_write(call)).collect()
+        self.cloud().journal().into_iter().filter(move |call| call.path.starts_with(prefix) && is_write(call))
     }
 
     /// The product wrote to the cloud for these shoots and for nobody else, on either seed.
     pub fn assert_writes_are_for<const N: usize>(&self, names: [&str; N]) {
         let projects = names.map(|name| Some(Shoot::new(name).project_id()));
-        let is_write = |call: &Call| call.operation.is_write() && call.operation != Operation::Token;
-        let foreign = |call: &Call| call.path.starts_with("/caller/") && !projects.contains(&call.project);
         let foreign: Vec<Call> =
-            self.cloud().journal().into_iter().filter(|call| is_write(call) && foreign(call)).collect();
+            self.writes_under("/caller/").filter(|call| !projects.contains(&call.project)).collect();
         assert!(foreign.is_empty(), "written in other projects: {foreign:#?}");
     }
 
