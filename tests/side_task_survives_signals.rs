@@ -148,8 +148,12 @@ impl Play {
                 );
                 let woken = Instant::now();
                 product.signal(Signal::CONT).unwrap();
-                // It may campaign again and even lead again, with a new term; what it began in the old one must not go on.
+                // It may campaign again and even lead again, with a new term, or end itself as one that is late; what it began in the old term
+                // must not go on.
                 rig::until("it has noticed", LONG, || async {
+                    if ended_itself(&product).await {
+                        return Ok(Some(()));
+                    }
                     let leads = product.metric("mcm_migration_webhook_sidetask_leads", &[]).await?;
                     Ok((leads < 1.0).then_some(()))
                 })

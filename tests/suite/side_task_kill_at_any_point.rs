@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::side_task_faults::gardener::switch_class;
 use crate::side_task_faults::proof::Persisted;
 use crate::side_task_faults::steps::{STEPS, done, last_step, work_for};
-use crate::side_task_faults::{Stage, await_complete};
+use crate::side_task_faults::{Stage, await_complete, is_complete, migrations};
 use crate::side_task_support::{LONG, Seed, assert_harmless, ended_itself, leads};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
@@ -22,6 +22,8 @@ use simulator::Operation;
 const KILLS: usize = if cfg!(feature = "long") { 50 } else { 14 };
 /// How many of the kills come right after each step; the rest come at random moments.
 const AFTER_EACH: usize = if cfg!(feature = "long") { 3 } else { 1 };
+/// How many shoots may complete without a word about the step that is waited for.
+const ATTEMPTS: usize = 5;
 /// As short as the takeover: each leader begins the wait anew.
 const QUARANTINE: Duration = Duration::from_millis(500);
 /// How often it is looked what the replicas have done.
@@ -103,18 +105,31 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Waits until this step of this shoot is finished; also if the leader changes meanwhile. Says whether that came.
+    /// Waits until somebody says that this step of this shoot is finished; also if the leader changes meanwhile. `false` once the shoot is
+    /// complete and nobody said so: a leader whose term ends while it waits for the answer to its last write cannot say what came of it, and the
+    /// next one finds the step done.
     async fn finishes(&mut self, stage: &Stage, step: &str) -> bool {
         let wanted = (stage.namespace(), step.to_owned());
-        let start = Instant::now();
-        while start.elapsed() < LONG {
+        let (start, mut asked, mut is_over) = (Instant::now(), Instant::now(), false);
+        loop {
             if self.gone.contains(&wanted) || self.replicas.iter().any(|replica| done(replica).contains(&wanted)) {
                 return true;
+            }
+            if asked.elapsed() > Duration::from_secs(1) {
+                // Twice, as the line comes after the write.
+                if is_over {
+                    return false;
+                }
+                let there = migrations(self.seed).await.unwrap_or_default();
+                let migration = there.get(&wanted.0);
+                is_over = migration.is_some_and(is_complete);
+                let status = migration.map(|migration| &migration["status"]);
+                assert!(start.elapsed() < LONG, "nobody finished {wanted:?}: {status:#?}");
+                asked = Instant::now();
             }
             self.tend().await;
             tokio::time::sleep(LOOK).await;
         }
-        false
     }
 
     /// Kills one, if it has not ended, and starts another in its place.
@@ -126,6 +141,16 @@ impl<'a> Pair<'a> {
         self.lost += lost(replica);
         self.replicas[at] = self.seed.replica(&FLAGS);
     }
+}
+
+/// A shoot in which the step will be needed, and Gardener, which goes on with it.
+async fn begin(seed: &Seed, point: Option<&str>, name: &str) -> Stage {
+    let stage = work_for(seed, point, name).await;
+    if stage.in_flight.is_some() {
+        let (client, stage) = (seed.client.clone(), stage.clone());
+        tokio::spawn(async move { switch_class(&client, &stage, LONG * 3).await.unwrap() });
+    }
+    stage
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -145,21 +170,25 @@ async fn a_leader_killed_at_any_point_leaves_nothing_undone() {
     let start = Instant::now();
     for (number, point) in points.iter().enumerate() {
         let moment = Duration::from_millis(random.random_range(0..2500));
-        let stage = work_for(&seed, *point, &format!("k{number}")).await;
-        if stage.in_flight.is_some() {
-            let (client, stage) = (seed.client.clone(), stage.clone());
-            tokio::spawn(async move { switch_class(&client, &stage, LONG * 3).await.unwrap() });
-        }
-        let mut at = pair.leader().await;
-        let hit = if let Some(step) = *point {
-            assert!(pair.finishes(&stage, step).await, "nobody finished {step} in kill {number}");
-            at = pair.replicas.iter().position(leads).unwrap_or(at);
-            Some(step.to_owned())
+        let (at, hit) = if let Some(step) = *point {
+            let mut is_hit = false;
+            for attempt in 0..ATTEMPTS {
+                let stage = begin(&seed, *point, &format!("k{number}a{attempt}")).await;
+                is_hit = pair.finishes(&stage, step).await;
+                stages.push(stage);
+                if is_hit {
+                    break;
+                }
+                eprintln!("{step} was done unsaid in kill {number}");
+            }
+            assert!(is_hit, "nobody said that {step} is finished, in any of {ATTEMPTS} shoots");
+            (pair.replicas.iter().position(leads).unwrap_or_default(), Some(step.to_owned()))
         } else {
+            stages.push(begin(&seed, None, &format!("k{number}")).await);
+            let at = pair.leader().await;
             tokio::time::sleep(moment).await;
-            last_step(&pair.replicas[at])
+            (at, last_step(&pair.replicas[at]))
         };
-        stages.push(stage);
         pair.replace(at).await;
         eprintln!("{:>4}s: killed after {}", start.elapsed().as_secs(), hit.as_deref().unwrap_or("nothing"));
         *hits.entry(hit.unwrap_or_default()).or_default() += 1;
