@@ -26,19 +26,29 @@ pub const STEPS: [&str; 12] = [
 
 /// The steps that a replica has finished, each with the namespace of its shoot.
 pub fn done(replica: &Product) -> BTreeSet<(String, String)> {
+    that_came_out(replica, "done")
+}
+
+/// The steps that have failed for a replica, each with the namespace of its shoot.
+pub fn failed(replica: &Product) -> BTreeSet<(String, String)> {
+    that_came_out(replica, "failed")
+}
+
+fn that_came_out(replica: &Product, outcome: &str) -> BTreeSet<(String, String)> {
     let lines = replica.logs();
-    let steps =
-        lines.iter().filter_map(|line| Some((line["namespace"].as_str()?.to_owned(), finished(line)?.to_owned())));
+    let steps = lines
+        .iter()
+        .filter_map(|line| Some((line["namespace"].as_str()?.to_owned(), step_of(line, outcome)?.to_owned())));
     steps.collect()
 }
 
 /// The step that a replica finished last.
 pub fn last_step(replica: &Product) -> Option<String> {
-    replica.logs().iter().rev().find_map(finished).map(ToOwned::to_owned)
+    replica.logs().iter().rev().find_map(|line| step_of(line, "done")).map(ToOwned::to_owned)
 }
 
-fn finished(line: &Value) -> Option<&str> {
-    (line["message"] == "side task" && line["outcome"] == "done").then(|| line["step"].as_str())?
+fn step_of<'a>(line: &'a Value, outcome: &str) -> Option<&'a str> {
+    (line["message"] == "side task" && line["outcome"] == outcome).then(|| line["step"].as_str())?
 }
 
 /// A shoot in which the step will be needed.
