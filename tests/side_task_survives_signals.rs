@@ -129,11 +129,15 @@ impl Play {
     }
 
     async fn strike(&mut self, blow: Blow) {
+        if blow == Blow::Exchange {
+            // Before the leader is chosen: it leads on while another one starts.
+            self.candidate().await;
+        }
         let leader = self.leader().await;
         let Candidate { name, product } = self.candidates.remove(leader);
         let struck = Instant::now();
         match blow {
-            Blow::Terminate => {
+            Blow::Terminate | Blow::Exchange => {
                 product.sigterm().unwrap();
                 assert_eq!(product.wait(LONG).await.unwrap(), 0, "{name} ends well");
             }
@@ -163,11 +167,6 @@ impl Play {
                 product.kill();
                 product.wait(LONG).await.unwrap();
                 self.assert_silent(&name, struck + RENEW_DEADLINE, Instant::now());
-            }
-            Blow::Exchange => {
-                self.candidate().await;
-                product.sigterm().unwrap();
-                assert_eq!(product.wait(LONG).await.unwrap(), 0, "{name} ends well");
             }
         }
         if blow != Blow::Stop {

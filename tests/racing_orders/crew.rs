@@ -7,12 +7,13 @@ use rig::forwarder::{Forwarder, ReplicaId};
 use rig::{ApiServer, Product};
 use tokio::sync::Mutex;
 
-use crate::side_task_support::{LONG, Seed, leads};
+use crate::side_task_support::{LONG, Seed, ended_itself, leads};
 
-/// As short as it can be borne: each new leader begins every wait anew.
+/// As short as it can be borne: each new leader begins every wait anew, and after a restart of the API server a stand-in may renew its Lease some
+/// time before its copy is what it would have been.
 const FLAGS: [&str; 18] = [
     "--quarantine",
-    "500ms",
+    "2s",
     "--node-ready-for",
     "300ms",
     "--inflight-timeout",
@@ -66,11 +67,13 @@ impl Crew {
     /// Kills the one that leads, or the other one, and waits until the Service has two again. One dies at a time.
     pub async fn kill(&self, seed: &Seed, leader: bool) -> anyhow::Result<()> {
         let mut replicas = self.replicas.lock().await;
+        anyhow::ensure!(!replicas.is_empty(), "no replica becomes ready any more");
         let at = replicas.iter().position(|replica| leads(&replica.product) == leader).unwrap_or_default();
         let Replica { product, place } = replicas.remove(at);
         product.kill();
         self.forwarder.remove(place);
-        replicas.push(self.replica(seed).await?);
+        // It may end itself before it is ready; then it is tried again with the next look, as two are wanted.
+        replicas.extend(self.replica(seed).await);
         // If one of them has ended meanwhile, it is replaced as soon as this is over.
         let two = self.forwarder.await_ready(2, Duration::from_secs(10)).await;
         two.unwrap_or_else(|error| println!("{error:#}"));
@@ -83,12 +86,13 @@ impl Crew {
         loop {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let mut replicas = self.replicas.lock().await;
-            while let Some(at) = replicas.iter().position(|one| !matches!(one.product.exit_code(), Ok(None))) {
-                self.forwarder.remove(replicas.remove(at).place);
-                // It is tried again with the next look, as two are wanted.
-                replicas.extend(self.replica(seed).await);
+            for at in (0..replicas.len()).rev() {
+                if ended_itself(&replicas[at].product).await {
+                    self.forwarder.remove(replicas.remove(at).place);
+                }
             }
-            if replicas.len() < 2 {
+            for _ in replicas.len()..2 {
+                // One that is not ready in time is tried again with the next look.
                 replicas.extend(self.replica(seed).await);
             }
         }

@@ -22,6 +22,8 @@ use crate::{install_tls_provider, wait};
 pub const LATE: Duration = Duration::from_secs(2);
 /// How often `/readyz` of each replica is asked.
 const PROBE: Duration = Duration::from_millis(100);
+/// How long an answer may take: the readiness probe's `timeoutSeconds` in the manifests.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The forwarder. Dropping it closes everything.
 #[derive(Debug)]
@@ -177,7 +179,7 @@ async fn forward(mut client: TcpStream, replica: Arc<Replica>) {
 
 /// Asks for readiness for ever, and acts on each change [`LATE`].
 async fn probe(replica: Arc<Replica>) {
-    let Ok(client) = reqwest::Client::builder().timeout(Duration::from_secs(1)).no_proxy().build() else { return };
+    let Ok(client) = reqwest::Client::builder().timeout(PROBE_TIMEOUT).no_proxy().build() else { return };
     let url = format!("http://{}/readyz", replica.admin);
     let mut seen = false;
     let mut changes: VecDeque<(Instant, bool)> = VecDeque::new();
