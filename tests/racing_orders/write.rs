@@ -46,9 +46,12 @@ fn refusal(error: &anyhow::Error) -> Option<(u16, String)> {
         Some(kube::Error::Api(status)) => Some(status),
         _ => None,
     })?;
-    // An API server whose admission plugins have not read everything yet forbids what they would have to look at.
-    let starting = status.code == 403 && status.message.contains("not yet ready to handle request");
-    let away =
-        matches!(status.code, 429 | 503 | 504) || (status.code == 500 && status.message.contains("etcd")) || starting;
+    let away = match status.code {
+        429 | 503 | 504 => true,
+        500 => status.message.contains("etcd"),
+        // An API server whose admission plugins have not read everything yet forbids what they would have to look at.
+        403 => status.message.contains("not yet ready to handle request"),
+        _ => false,
+    };
     (!away).then(|| (status.code, status.message.clone()))
 }

@@ -6,7 +6,8 @@ use rig::Product;
 use serde_json::Value;
 
 use super::Stage;
-use crate::side_task_support::Seed;
+use super::gardener::switch_class;
+use crate::side_task_support::{LONG, Seed};
 
 /// Every step that a shoot on its way forward can need.
 pub const STEPS: [&str; 12] = [
@@ -51,11 +52,16 @@ fn step_of<'a>(line: &'a Value, outcome: &str) -> Option<&'a str> {
     (line["message"] == "side task" && line["outcome"] == outcome).then(|| line["step"].as_str())?
 }
 
-/// A shoot in which the step will be needed.
+/// A shoot in which the step will be needed, and Gardener, which goes on with it.
 pub async fn work_for(seed: &Seed, step: Option<&str>, name: &str) -> Stage {
-    match step {
+    let stage = match step {
         Some("address" | "settle") => Stage::switching(seed, name).await,
         Some("retire") => Stage::with_a_class_left(seed, name).await,
         _ => Stage::switched(seed, name, 2).await,
+    };
+    if stage.in_flight.is_some() {
+        let (client, stage) = (seed.client.clone(), stage.clone());
+        tokio::spawn(async move { switch_class(&client, &stage, LONG * 3).await.unwrap() });
     }
+    stage
 }

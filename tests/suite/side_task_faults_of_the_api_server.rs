@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::side_task_faults::gardener::switch_class;
 use crate::side_task_faults::proof::Persisted;
 use crate::side_task_faults::steps::{STEPS, done, work_for};
 use crate::side_task_faults::{Stage, await_complete};
@@ -53,15 +52,6 @@ impl Cluster {
         Self { proxy, leader, _answering: answering, seed }
     }
 
-    async fn work_for(&self, step: &str, name: &str) -> Stage {
-        let stage = work_for(&self.seed, Some(step), name).await;
-        if stage.in_flight.is_some() {
-            let (client, stage) = (self.seed.client.clone(), stage.clone());
-            tokio::spawn(async move { switch_class(&client, &stage, LONG * 3).await.unwrap() });
-        }
-        stage
-    }
-
     fn assert_all_well(&self) {
         let journal = self.seed.cloud().journal();
         assert_harmless(&journal);
@@ -82,7 +72,9 @@ async fn a_way_that_is_cut_or_hangs_after_any_step_is_waited_out() {
     let (mut stages, mut hits) = (Vec::new(), BTreeMap::new());
     for (number, step) in STEPS.into_iter().enumerate() {
         for way in ways(number) {
-            let stage = cluster.work_for(step, &format!("{}{number}", if way == Way::Cut { "c" } else { "h" })).await;
+            let stage =
+                work_for(&cluster.seed, Some(step), &format!("{}{number}", if way == Way::Cut { "c" } else { "h" }))
+                    .await;
             // Of this shoot: those before it may be on their way still.
             let wanted = (stage.namespace(), step.to_owned());
             stages.push(stage);
@@ -115,7 +107,7 @@ async fn a_slow_way_is_only_slow_and_without_events_nothing_is_labelled() {
     cluster.proxy.delay(Duration::from_millis(150));
     let mut stages = Vec::new();
     for (number, step) in ["settle", "retire", "label"].into_iter().enumerate() {
-        stages.push(cluster.work_for(step, &format!("slow{number}")).await);
+        stages.push(work_for(&cluster.seed, Some(step), &format!("slow{number}")).await);
     }
     await_complete(&cluster.seed, &stages, LONG).await;
     cluster.proxy.heal();

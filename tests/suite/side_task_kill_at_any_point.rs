@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use crate::side_task_faults::gardener::switch_class;
 use crate::side_task_faults::proof::Persisted;
 use crate::side_task_faults::steps::{STEPS, done, failed, last_step, work_for};
-use crate::side_task_faults::{Stage, await_complete, is_complete, migrations};
+use crate::side_task_faults::{Stage, await_complete, is_complete};
 use crate::side_task_support::{LONG, Seed, assert_harmless, ended_itself, leads};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
@@ -131,16 +130,29 @@ impl<'a> Pair<'a> {
                     );
                     return None;
                 }
-                let there = migrations(self.seed).await.unwrap_or_default();
-                let migration = there.get(&wanted.0);
-                is_over = migration.is_some_and(is_complete);
-                let status = migration.map(|migration| &migration["status"]);
-                assert!(start.elapsed() < LONG, "nobody finished {wanted:?}: {status:#?}");
+                let migration = self.seed.migration(&wanted.0).await.unwrap_or_default();
+                is_over = is_complete(&migration);
+                assert!(start.elapsed() < LONG, "nobody finished {wanted:?}: {:#}", migration["status"]);
                 asked = Instant::now();
             }
             self.tend().await;
             tokio::time::sleep(LOOK).await;
         }
+    }
+
+    /// The leader that has just finished the step, in a shoot of its own; that shoot, and each that was made in vain before it, goes to `stages`.
+    async fn leader_after(&mut self, step: &str, kill: usize, stages: &mut Vec<Stage>) -> usize {
+        for attempt in 0..ATTEMPTS {
+            let terms = self.terms_lost();
+            let stage = work_for(self.seed, Some(step), &format!("k{kill}a{attempt}")).await;
+            let said = self.finishes(&stage, step, terms).await;
+            stages.push(stage);
+            if let Some(at) = said {
+                return at;
+            }
+            eprintln!("no leader to kill after {step}, in kill {kill}");
+        }
+        panic!("no leader said that {step} is finished, in any of {ATTEMPTS} shoots")
     }
 
     /// How many terms were lost without a kill, by those that are there and those that were.
@@ -161,16 +173,6 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// A shoot in which the step will be needed, and Gardener, which goes on with it.
-async fn begin(seed: &Seed, point: Option<&str>, name: &str) -> Stage {
-    let stage = work_for(seed, point, name).await;
-    if stage.in_flight.is_some() {
-        let (client, stage) = (seed.client.clone(), stage.clone());
-        tokio::spawn(async move { switch_class(&client, &stage, LONG * 3).await.unwrap() });
-    }
-    stage
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_leader_killed_at_any_point_leaves_nothing_undone() {
     let random = std::env::var(SEED).map_or_else(|_| rand::random(), |seed| seed.parse().unwrap());
@@ -189,22 +191,9 @@ async fn a_leader_killed_at_any_point_leaves_nothing_undone() {
     for (number, point) in points.iter().enumerate() {
         let moment = Duration::from_millis(random.random_range(0..2500));
         let (at, hit) = if let Some(step) = *point {
-            let mut said = None;
-            for attempt in 0..ATTEMPTS {
-                let terms = pair.terms_lost();
-                let stage = begin(&seed, *point, &format!("k{number}a{attempt}")).await;
-                said = pair.finishes(&stage, step, terms).await;
-                stages.push(stage);
-                if said.is_some() {
-                    break;
-                }
-                eprintln!("no leader to kill after {step}, in kill {number}");
-            }
-            let at =
-                said.unwrap_or_else(|| panic!("no leader said that {step} is finished, in any of {ATTEMPTS} shoots"));
-            (at, Some(step.to_owned()))
+            (pair.leader_after(step, number, &mut stages).await, Some(step.to_owned()))
         } else {
-            stages.push(begin(&seed, None, &format!("k{number}")).await);
+            stages.push(work_for(&seed, None, &format!("k{number}")).await);
             let at = pair.leader().await;
             tokio::time::sleep(moment).await;
             (at, last_step(&pair.replicas[at]))
@@ -223,6 +212,9 @@ async fn a_leader_killed_at_any_point_leaves_nothing_undone() {
         for server in seed.cloud().servers(&stage.project()) {
             assert!(server.volumes.iter().all(|volume| volume.delete_on_termination), "{server:?}");
         }
+    }
+    for step in STEPS {
+        assert!(hits.get(step).is_some_and(|hits| *hits >= AFTER_EACH), "{step} was hit too rarely: {hits:?}");
     }
     let journal = seed.cloud().journal();
     assert_harmless(&journal);
